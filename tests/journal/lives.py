@@ -5,11 +5,10 @@ from dataclasses import replace
 from random import Random
 
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
-from bigfleet.journal.inputs import EngineInput
 from bigfleet.journal.recorder import FinishedCycle
-from bigfleet.journal.replay import decide_again
 from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
@@ -48,7 +47,7 @@ class LivingFleet:
                     fleet.memory,
                     fleet.options,
                 )
-                decision = decide_again(given)
+                decision = given.decide()
                 into.append(FinishedCycle(given, decision))
                 return decision
 

@@ -11,7 +11,7 @@ from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.journal.digests import action_line, output_digest
 from bigfleet.journal.history import BrokenJournal, History, RecordedCycle
 from bigfleet.journal.recorder import FinishedCycle, Recorder
-from bigfleet.journal.replay import decide_again, replayed
+from bigfleet.journal.replay import replayed
 from bigfleet.model.journal import InputChange
 from bigfleet.wire.journal_records import record_of
 from tests.journal.lives import LivingFleet
@@ -60,7 +60,7 @@ def test_cycles_that_are_lost_cost_nothing_else(seed: int, lost: set[int]) -> No
 def test_another_decision_than_the_recorded_one_is_told() -> None:
     cycle = next(each for each in LivingFleet(7).cycles(CYCLES) if each.decision.action_count)
     nothing_wanted = replace(cycle.given, needs=NeedsTable().freeze())
-    (only,) = replayed(read(recorded([replace(cycle, decision=decide_again(nothing_wanted))])))
+    (only,) = replayed(read(recorded([replace(cycle, decision=nothing_wanted.decide())])))
     assert not only.same_actions
     assert not only.same_claims
 

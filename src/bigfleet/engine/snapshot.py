@@ -10,10 +10,8 @@ from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.kernels.compiled import Floats, Int32s, Int64s
 from bigfleet.engine.kinds import Attributes
 from bigfleet.engine.vocabulary import Offerings, Stamps, Vectors, Words
-from bigfleet.model.batches import NEVER, Offering
-from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
-from bigfleet.model.machines import Host, Machine, MachineState
-from bigfleet.model.requirements import HOSTNAME_KEY
+from bigfleet.model.batches import Offering
+from bigfleet.model.machines import MachineState
 
 HIGHEST_PRIORITY = 2**31 - 1
 
@@ -151,46 +149,3 @@ def slots_of(snapshot: Snapshot, wanted: Callable[[Offering], bool]) -> dict[Off
     for row in np.flatnonzero(speculative & chosen[columns.offering]).tolist():
         found.setdefault(rows_of_table[columns.offering[row]], []).append(snapshot.ids[row])
     return found
-
-
-_HELD_BY = (None, *HeldBy)
-
-
-def machine_at(
-    snapshot: Snapshot, row: int, *, host_ref: str = "", last_error: str = "failed"
-) -> FleetMachine:
-    """A row of the columns as the record it was made of, but for what no decision reads."""
-    columns, tables = snapshot.columns, snapshot.tables
-    offering = tables.offerings.table.rows[int(columns.offering[row])]
-    state, cluster = MachineState(int(columns.state[row])), int(columns.cluster[row])
-    name, provider = int(columns.node_name[row]), int(columns.provider[row])
-    labels = dict(offering.labels)
-    if name >= 0:
-        labels[HOSTNAME_KEY] = tables.node_names.rows[name]
-    host = Host()
-    if provider >= 0:
-        host = Host(tables.providers.rows[provider], host_ref or snapshot.ids[row])
-    machine = Machine(
-        snapshot.ids[row],
-        state,
-        offering.capacity_type,
-        host,
-        tables.clusters.rows[cluster] if cluster >= 0 else "",
-        offering.instance_type,
-        offering.zone,
-        labels,
-        offering.resources,
-        offering.allocatable,
-        offering.price_per_hour,
-        offering.interruption_probability,
-        last_error if state is MachineState.FAILED else "",
-        tables.stamps.table.rows[int(columns.stamp[row])],
-    )
-    since, by = int(columns.idle_since[row]), _HELD_BY[int(columns.held[row])]
-    marks = Marks(
-        None if since == NEVER else since,
-        None if by is None else Held(by),
-        bool(columns.overdue[row]),
-        bool(columns.empty[row]),
-    )
-    return FleetMachine(machine, marks)

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bigfleet.engine.snapshot import machine_at
-from bigfleet.journal.inputs import EngineInput
+from bigfleet.engine.encoding import machine_at
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.model.fleet import Fleet, FleetNeed, Provenance
 from bigfleet.model.journal import JournalHeader
 
@@ -20,6 +20,6 @@ def fleet_of(given: EngineInput, header: JournalHeader) -> Fleet:
             header.shard_id,
             f"{header.epoch}:{given.cycle}",
             header.engine_version,
-            given.now,
+            given.at,
         ),
     )

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.journal.digests import input_digest
-from bigfleet.journal.inputs import EngineInput, ages_after
+from bigfleet.journal.inputs import ages_after
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.journal import (
     CycleOutput,

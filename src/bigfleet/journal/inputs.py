@@ -9,29 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.engine.needs_table import FrozenNeeds
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.journal import ENDED
-from bigfleet.model.machines import Instant
-from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.options import EngineOptions
 
 #: No decision reads them.
 _UNREAD = ("source",)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineInput:
-    """What one cycle was given; nothing in it changes any more."""
-
-    cycle: int
-    now: Instant
-    snapshot: Snapshot
-    needs: FrozenNeeds
-    memory: EngineMemory
-    options: EngineOptions
 
 
 @dataclass(frozen=True, slots=True)

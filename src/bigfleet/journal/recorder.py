@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.encoding import table_of
+from bigfleet.engine.encoding import machine_at, table_of
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.engine.needs_table import table_of as need_table_of
-from bigfleet.engine.snapshot import machine_at
 from bigfleet.journal.digests import (
     UNCLAIMED,
     claimed_digest,
@@ -24,7 +24,6 @@ from bigfleet.journal.digests import (
     output_digest,
 )
 from bigfleet.journal.inputs import (
-    EngineInput,
     changed_clusters,
     changed_machines,
     rows_before,
@@ -99,7 +98,7 @@ class Recorder:
         if keyframe or cycle.decision.action_count or not self._is_quiet(change, claims, given):
             records = [*self.flush(), *self._records(cycle, change, claims, keyframe=keyframe)]
         else:
-            self._quiet.append((given.cycle, given.now))
+            self._quiet.append((given.cycle, given.at))
         self._last, self._digest, self._claims = given, digest, claims
         return records
 
@@ -151,11 +150,11 @@ class Recorder:
             records.append(self._header(given))
         if keyframe:
             whole = Keyframe(_whole(given, change.digest), table_of(given.snapshot))
-            records.append(self.event(whole, given.cycle, given.now))
+            records.append(self.event(whole, given.cycle, given.at))
             self._keyframe_cycle, self._keyframe_bytes = given.cycle, len(records[-1])
             self._change_bytes = 0
         else:
-            records.append(self.event(change, given.cycle, given.now))
+            records.append(self.event(change, given.cycle, given.at))
             self._change_bytes += len(records[-1])
         changed = claimed_rows(claims) if keyframe else self._changed_claims(given, claims)
         output = CycleOutput(
@@ -164,8 +163,8 @@ class Recorder:
             claimed_digest(cycle.decision, changed),
             cycle.nanos_of_phase,
         )
-        records.append(self.event(output, given.cycle, given.now))
-        self._before_quiet = given.now
+        records.append(self.event(output, given.cycle, given.at))
+        self._before_quiet = given.at
         return records
 
     def _changed_claims(self, given: EngineInput, claims: Int64s) -> Int64s:
@@ -174,9 +173,9 @@ class Recorder:
 
     def _header(self, given: EngineInput) -> bytes:
         header = JournalHeader(
-            self._shard_id, self._epoch, self._version, given.options, given.now, given.cycle
+            self._shard_id, self._epoch, self._version, given.options, given.at, given.cycle
         )
-        return self.event(header, given.cycle, given.now)
+        return self.event(header, given.cycle, given.at)
 
 
 def claimed_rows(claims: Int64s) -> Int64s:
@@ -208,13 +207,13 @@ def _settings(options: EngineOptions) -> EngineOptions:
 def _change(last: EngineInput | None, given: EngineInput) -> InputChange:
     """With the machines as records: only few have changed. Nothing is told of a first input."""
     if last is None:
-        return InputChange(given.now)
+        return InputChange(given.at)
     machines = changed_machines(last.snapshot, given.snapshot)
     held, held_before = given.memory.reservations, last.memory.reservations
     cycles = given.cycle - last.cycle
     reported = given.options.clusters_ready
     return InputChange(
-        now=given.now,
+        now=given.at,
         machines=tuple(machine_at(given.snapshot, row) for row in machines.rows.tolist()),
         removed=machines.removed,
         needs=_needs_of(given, changed_clusters(last.needs, given.needs)),
@@ -232,7 +231,7 @@ def _whole(given: EngineInput, digest: bytes) -> InputChange:
     """The whole input but for its machines, which are written from their columns."""
     memory = given.memory
     return InputChange(
-        now=given.now,
+        now=given.at,
         needs=_needs_of(given, sorted(given.needs.blocks)),
         reservations=tuple(each for _, each in sorted(memory.reservations.items())),
         parking=memory.parking,

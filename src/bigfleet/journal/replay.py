@@ -1,17 +1,15 @@
 """Recorded cycles decided again, and compared with what was decided then."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from bigfleet.engine.acquisition import RunWorkers
-from bigfleet.engine.decide import decide
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.journal.digests import claimed_digest, claims_of, output_digest
 from bigfleet.journal.history import RecordedCycle
-from bigfleet.journal.inputs import EngineInput
 from bigfleet.journal.recorder import changed_claims, claimed_rows
 
 
@@ -26,19 +24,6 @@ class Replayed:
     @property
     def identical(self) -> bool:
         return self.same_actions and self.same_claims
-
-
-def decide_again(
-    given: EngineInput, *, workers: int = 1, run_workers: RunWorkers = map
-) -> Decision:
-    return decide(
-        given.snapshot,
-        given.needs.demand,
-        given.memory,
-        replace(given.options, workers=workers),
-        given.now,
-        run_workers=run_workers,
-    )
 
 
 def replayed(
@@ -59,10 +44,10 @@ def replayed(
             continue
         if before is not None:
             ids = before.given.snapshot.ids
-            claims = claims_of(decide_again(before.given, workers=workers, run_workers=run_workers))
+            claims = claims_of(before.given.decide(workers=workers, run_workers=run_workers))
             before = None
         given = cycle.given
-        decision = decide_again(given, workers=workers, run_workers=run_workers)
+        decision = given.decide(workers=workers, run_workers=run_workers)
         now = claims_of(decision)
         yield _compared(cycle, decision, now, changed_claims(ids, claims, given.snapshot.ids, now))
         ids, claims = given.snapshot.ids, now

@@ -42,7 +42,7 @@ from bigfleet.wire.needs import (
     resources_message,
     resources_of,
 )
-from bigfleet.wire.record_codecs import RecordCodec, Unset
+from bigfleet.wire.record_codecs import RecordCodec, Unused
 from bigfleet.wire.shard_views import EVENT, number
 
 _HELD_BY = {str(by): by for by in HeldBy}
@@ -75,8 +75,8 @@ _JOURNAL_EVENT = RecordCodec(JournalEvent, pb.JournalEvent)
 _OUTPUT = RecordCodec(
     CycleOutput,
     pb.CycleOutput,
-    Unset("unmet"),
-    Unset("shortfalls"),
+    Unused("unmet"),
+    Unused("shortfalls"),
     actions=ACTION,
     digest="output_digest",
     nanos_of_phase="phase_nanos",

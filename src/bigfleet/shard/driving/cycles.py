@@ -30,8 +30,8 @@ class Cycles:
         outlet: Outlet,
         run_workers: RunWorkers,
         stopwatch: Callable[[], float],
-        journal: JournalWriter | None = None,
         compiled_for: Callable[[], float] = seconds_spent,
+        journal: JournalWriter | None = None,
     ) -> None:
         self._state = state
         self._journal = journal

@@ -82,7 +82,7 @@ class ShardProcess(Process):
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
         self._journal = self._make_journal(settings, epoch)
-        self.cycles = Cycles(state, outlet, run_workers, context.stopwatch, self._journal)
+        self.cycles = Cycles(state, outlet, run_workers, context.stopwatch, journal=self._journal)
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
         }
