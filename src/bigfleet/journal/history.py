@@ -1,6 +1,6 @@
 """Back from records to the inputs of cycles: a key frame, then change after change."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bigfleet.engine.engine_input import EngineInput
@@ -8,6 +8,7 @@ from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.journal.digests import input_digest
 from bigfleet.journal.inputs import ages_after
+from bigfleet.journal.segments import Segment, records_in_order
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.journal import (
     CycleOutput,
@@ -120,12 +121,17 @@ class _State:
 
 
 class History:
-    """Reads records in their order; what lies before the first key frame is passed over."""
+    """Reads records in their order; what lies before the first key frame is passed over.
 
-    def __init__(self) -> None:
+    Cycles before `first` (epoch and number) are read and not yielded: making an input of each would
+    cost more than reading them.
+    """
+
+    def __init__(self, first: tuple[int, int] = (0, 0)) -> None:
+        self._first = first
         self._state: _State | None = None
         self._header: JournalHeader | None = None
-        self._pending: tuple[EngineInput, bool] | None = None
+        self._pending: tuple[EngineInput | None, bool] | None = None
         self.gaps: list[JournalEvent] = []
 
     @property
@@ -156,16 +162,17 @@ class History:
                 self._state = self._state or _State()
                 self._state.options = self._header.options
                 self._state.replace_by(frame, record.cycle)
-                self._pending = self._state.input(), True
+                self._pending = self._input(self._state), True
             case InputChange() as change:
                 if self._state is not None:
                     self._state.apply(change, record.cycle)
-                    self._pending = self._state.input(), False
+                    self._pending = self._input(self._state), False
             case CycleOutput() as output:
                 if self._pending is not None and self._header is not None:
                     given, keyframe = self._pending
                     self._pending = None
-                    yield RecordedCycle(given, output, keyframe, self._header.epoch)
+                    if given is not None:
+                        yield RecordedCycle(given, output, keyframe, self._header.epoch)
             case TickRun() as run:
                 yield from self._run(run)
             case JournalEvent(kind="gap") as gap:
@@ -183,4 +190,40 @@ class History:
         for cycle, step in enumerate(run.steps, run.first_cycle):
             now += step
             state.tick(cycle, now)
-            yield RecordedCycle(state.input(), None, False, header.epoch)
+            if (given := self._input(state)) is not None:
+                yield RecordedCycle(given, None, False, header.epoch)
+
+    def _input(self, state: _State) -> EngineInput | None:
+        is_wanted = (self.header.epoch, state.cycle) >= self._first
+        return state.input() if is_wanted else None
+
+
+#: Later than every cycle.
+LATEST = (2**63, 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCycle:
+    recorded: RecordedCycle
+    #: In force at that cycle.
+    header: JournalHeader
+
+    @property
+    def name(self) -> str:
+        return f"{self.recorded.epoch}:{self.recorded.given.cycle}"
+
+
+def cycle_at(segments: Sequence[Segment], at: tuple[int, int] = LATEST) -> FoundCycle | None:
+    """One cycle (epoch and number), or the latest one; None: it is not recorded.
+
+    Raises UnreadableJournal and BrokenJournal.
+    """
+    wanted = at if at != LATEST else (segments[-1].epoch, segments[-1].first_cycle)
+    history, found = History(wanted), None
+    for cycle in history.cycles(records_in_order(segments, wanted)):
+        name = cycle.epoch, cycle.given.cycle
+        if at == LATEST:
+            found = FoundCycle(cycle, history.header)
+        elif name >= at:
+            return FoundCycle(cycle, history.header) if name == at else None
+    return found
