@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bigfleet.cli.output import current_output, prints_document
+from bigfleet.cli.sources import EXIT_NOT_FOUND, CycleName, kept_span, named_cycle
 from bigfleet.cli.terminal import escaped, refuse
 
 if TYPE_CHECKING:
@@ -22,27 +22,9 @@ if TYPE_CHECKING:
     from bigfleet.model.journal import JournalEvent
 
 EXIT_DIFFERENT = 1
-EXIT_NOT_FOUND = 3
 EXIT_PARTIAL = 5
 #: Of the first difference, on either side.
 _MOST_ACTIONS = 20
-_LATEST = (2**63, 2**63)
-
-
-class CycleName(click.ParamType[tuple[int | None, int]]):
-    """`3:18231`, or the number alone for a cycle of the newest epoch."""
-
-    name = "cycle"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int | None, int]:
-        epoch, colon, number = str(value).rpartition(":")
-        if not number.isdecimal() or (colon and not epoch.isdecimal()):
-            self.fail(
-                f"{value!r} is not a cycle; write 18231, or 3:18231 with its epoch", param, ctx
-            )
-        return int(epoch) if colon else None, int(number)
 
 
 @click.command(no_args_is_help=True)
@@ -87,21 +69,21 @@ def replay(
       bigfleet replay data/journal --dump fleet.yaml --at 3:18231
     """
     from bigfleet.cli.progress import compile_all
-    from bigfleet.journal.history import BrokenJournal
+    from bigfleet.journal.history import LATEST, BrokenJournal
     from bigfleet.journal.segments import UnreadableJournal, segments_of
 
     try:
         segments = segments_of(journal)
         if dump is not None:
-            _dump(segments, _named(at, segments, _LATEST), dump)
+            _dump(segments, named_cycle(at, segments, LATEST), dump)
             return
         compile_all()
-        span = _named(first, segments, (0, 0)), _named(last, segments, _LATEST)
+        span = named_cycle(first, segments, (0, 0)), named_cycle(last, segments, LATEST)
         report = _replayed(segments, *span, workers)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise refuse([str(problem)]) from None
     if not report.cycles:
-        click.echo(f"{journal} has no cycle there; it has {_span(segments)}", err=True)
+        click.echo(f"{journal} has no cycle there; it has {kept_span(segments)}", err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     _print(report)
     if report.different:
@@ -129,15 +111,6 @@ class _Report:
         if not each.identical:
             self.different += 1
             self.first_difference = self.first_difference or each
-
-
-def _named(
-    cycle: tuple[int | None, int] | None, segments: "list[Segment]", otherwise: tuple[int, int]
-) -> tuple[int, int]:
-    if cycle is None:
-        return otherwise
-    epoch, number = cycle
-    return (segments[-1].epoch if epoch is None else epoch), number
 
 
 def _replayed(
@@ -168,22 +141,15 @@ def _until(cycles: "Iterable[RecordedCycle]", last: tuple[int, int]) -> "Iterato
 def _dump(segments: "list[Segment]", at: tuple[int, int], file: Path) -> None:
     from bigfleet.fleetfile import dump_fleet
     from bigfleet.journal.fleets import fleet_of
-    from bigfleet.journal.history import History
-    from bigfleet.journal.segments import records_in_order
+    from bigfleet.journal.history import cycle_at
 
-    history = History()
-    cycles = deque(_until(history.cycles(records_in_order(segments, at)), at), maxlen=1)
-    found = cycles[0] if cycles else None
-    if found is None or (at != _LATEST and (found.epoch, found.given.cycle) != at):
-        click.echo(f"no cycle {at[0]}:{at[1]} is recorded; there is {_span(segments)}", err=True)
+    found = cycle_at(segments, at)
+    if found is None:
+        there = kept_span(segments)
+        click.echo(f"no cycle {at[0]}:{at[1]} is recorded; there are {there}", err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
-    file.write_bytes(dump_fleet(fleet_of(found.given, history.header), file.name))
-    click.echo(f"{file}: the fleet of cycle {found.epoch}:{found.given.cycle}")
-
-
-def _span(segments: "list[Segment]") -> str:
-    oldest = segments[0]
-    return f"cycles from {oldest.epoch}:{oldest.first_cycle} on"
+    file.write_bytes(dump_fleet(fleet_of(found.recorded.given, found.header), file.name))
+    click.echo(f"{file}: the fleet of cycle {found.name}")
 
 
 @contextmanager
