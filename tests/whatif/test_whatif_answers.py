@@ -47,7 +47,7 @@ def test_the_loss_of_a_zone_is_told_in_sentences_first(fleet: str) -> None:
     assert head == [
         "What if: zone-loss b   (cycle 3:18231)",
         "5 machines leave, 3 of them in use (shop 2, batch 1).",
-        "2 Needs more would be short, up to priority 1000.",
+        "2 more Needs would be short, up to priority 1000.",
         "Machines change hands by preemption: 1 from batch to shop.",
         "The bill goes from $3.75/h to $2.50/h (-$1.25/h).",
     ]
@@ -120,7 +120,9 @@ def test_a_file_of_edits_is_the_same_as_flags(fleet: str, tmp_path: Path) -> Non
         ),
         pytest.param(["--price", "capacity=Spot"], "does not say how much", id="no amount"),
         pytest.param(["--price", "zone=a xnan"], "not from 0 to", id="not a number"),
-        pytest.param(["--option", "drainSecond=1"], "did you mean drainSeconds?", id="unknown option"),
+        pytest.param(
+            ["--option", "drainSecond=1"], "did you mean drainSeconds?", id="unknown option"
+        ),
         pytest.param(["--option", "drainSeconds=-1"], "drainSeconds", id="bad value of an option"),
         pytest.param(
             ["--machines-add", "{id: bm-00, state: Speculative, capacityType: Spot}"],

@@ -11,6 +11,7 @@ from bigfleet.model.reasons import dollars_text, resources_text
 from bigfleet.model.what_if import ClusterDelta, NeedChange, WhatIfAnswer, WhatIfSide
 
 Row = TypeVar("Row")
+_BILLED = "billed $/h"
 
 
 def fill(page: Page, answer: WhatIfAnswer, limit: int) -> None:
@@ -58,7 +59,7 @@ def _needs_sentence(answer: WhatIfAnswer) -> str:
     parts = []
     if unmet:
         top = max((n.priority for n in answer.newly_unmet), default=0)
-        parts.append(f"{counted(unmet, 'Need')} more would be short, up to priority {top}")
+        parts.append(f"{counted(unmet, 'more Need')} would be short, up to priority {top}")
     if met:
         parts.append(f"{counted(met, 'Need')} would be met that {_is(met)} short now")
     if still > 0:
@@ -91,7 +92,7 @@ def _show_sides(page: Page, answer: WhatIfAnswer) -> None:
     for name, before, after in counts:
         table.add_row(name, f"{before:,}", f"{after:,}", _change(after - before))
     dollars = [
-        ("billed $/h", base.cost_per_hour, changed.cost_per_hour),
+        (_BILLED, base.cost_per_hour, changed.cost_per_hour),
         ("declared penalties of victims", base.declared_penalties, changed.declared_penalties),
         (
             "expected interruptions $/h (declared)",
@@ -101,7 +102,8 @@ def _show_sides(page: Page, answer: WhatIfAnswer) -> None:
     ]
     for name, sum_before, sum_after in dollars:
         low, high = round(sum_before, 2), round(sum_after, 2)
-        table.add_row(name, dollars_text(low), dollars_text(high), _dollar_change(high - low))
+        if low or high or name == _BILLED:
+            table.add_row(name, dollars_text(low), dollars_text(high), _dollar_change(high - low))
     if base.pinned_victims or changed.pinned_victims:
         low_count, high_count = base.pinned_victims, changed.pinned_victims
         change = _change(high_count - low_count)
