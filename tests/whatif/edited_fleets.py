@@ -56,8 +56,8 @@ def _edited(fleet: Fleet, edit: Edit) -> Fleet:
             options = replace(
                 fleet.options, clusters_ready=None if ready is None else ready | {cluster}
             )
-            left = [n for n in _needs(fleet) if n.cluster != cluster]
-            return replace(_with_needs(fleet, left), options=options)
+            others = [n for n in _needs(fleet) if n.cluster != cluster]
+            return replace(_with_needs(fleet, others), options=options)
         case AddDemand(need):
             arrived = replace(need, arrival_unix_nanos=need.arrival_unix_nanos or fleet.now or 0)
             return _with_needs(fleet, [*_needs(fleet), arrived])

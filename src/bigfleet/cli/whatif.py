@@ -82,7 +82,7 @@ def _takes_edits(command: Callable[..., None]) -> Callable[..., None]:
 @prints_document("Tables for people; one document for programs.")
 @click.pass_context
 def whatif(
-    ctx: click.Context, source: Source, overlay: Path | None, limit: int, **_edits: Any
+    ctx: click.Context, /, source: Source, overlay: Path | None, limit: int, **_edits: Any
 ) -> None:
     """Decide a cycle as it is and with the edits you name, and show both side by side.
 
