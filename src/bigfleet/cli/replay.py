@@ -44,6 +44,11 @@ _MOST_ACTIONS = 20
     help="Write the fleet of the cycle --at to this file: .yaml, .json or .jsonl, also with .gz.",
 )
 @click.option("--at", type=CycleName(), help="The cycle that --dump writes; without: the last.")
+@click.option(
+    "--redact",
+    type=click.Path(path_type=Path),
+    help="Write the journal under other names to this directory, to send it to others.",
+)
 @prints_document("A few lines for people; one document for programs.")
 def replay(
     journal: Path,
@@ -52,6 +57,7 @@ def replay(
     workers: int,
     dump: Path | None,
     at: tuple[int | None, int] | None,
+    redact: Path | None,
 ) -> None:
     """Decide the cycles of JOURNAL again and compare them with what was decided then.
 
@@ -67,6 +73,7 @@ def replay(
       bigfleet replay data/journal
       bigfleet replay data/journal --from 18000 --to 18231 --workers 2
       bigfleet replay data/journal --dump fleet.yaml --at 3:18231
+      bigfleet replay data/journal --redact for-the-report
     """
     from bigfleet.cli.progress import compile_all
     from bigfleet.journal.history import LATEST, BrokenJournal
@@ -78,6 +85,9 @@ def replay(
             _dump(segments, named_cycle(at, segments, LATEST), dump)
             return
         compile_all()
+        if redact is not None:
+            _redact(segments, redact, workers)
+            return
         span = named_cycle(first, segments, (0, 0)), named_cycle(last, segments, LATEST)
         report = _replayed(segments, *span, workers)
     except (UnreadableJournal, BrokenJournal) as problem:
@@ -150,6 +160,31 @@ def _dump(segments: "list[Segment]", at: tuple[int, int], file: Path) -> None:
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     file.write_bytes(dump_fleet(fleet_of(found.recorded.given, found.header), file.name))
     click.echo(f"{file}: the fleet of cycle {found.name}")
+
+
+def _redact(segments: "list[Segment]", directory: Path, workers: int) -> None:
+    from bigfleet.journal.frames import frame_of
+    from bigfleet.journal.redaction import Redactor, renamed_digests, renaming_of
+    from bigfleet.journal.segments import records_in_order, records_of
+    from bigfleet.wire.journal_records import record_bytes
+
+    if directory.exists():
+        raise refuse([f"{directory} exists; name a directory that does not"])
+    renaming = renaming_of(records_in_order(segments))
+    with ThreadPoolExecutor(workers) as threads:
+        records = records_in_order(segments)
+        digests = dict(renamed_digests(records, renaming, workers=workers, run_workers=threads.map))
+    redactor = Redactor(renaming, digests)
+    try:
+        directory.mkdir(parents=True)
+        for segment in segments:
+            with (directory / segment.path.name).open("wb") as file:
+                for record in records_of(segment.path, last=segment is segments[-1]):
+                    file.write(frame_of(record_bytes(redactor.renamed(record))))
+    except OSError as problem:
+        raise refuse([f"{directory} cannot be written: {problem.strerror}"]) from None
+    click.echo(f"{directory}: {len(segments)} files under other names")
+    click.echo(f"To see that they decide the same: bigfleet replay {directory}")
 
 
 @contextmanager
