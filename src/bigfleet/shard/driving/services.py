@@ -69,9 +69,14 @@ class AdminAnswers:
         outlet: Outlet,
         usage: ProcessUsage,
         real_of: Callable[[Instant], Instant] = lambda instant: instant,
+        journal_trouble: Callable[[], str] = str,
     ) -> None:
-        """`real_of` an instant of the shard's clock: what people's watches show then."""
+        """`real_of` an instant of the shard's clock: what people's watches show then.
+
+        `journal_trouble`: why cycles are not recorded now; empty: they are.
+        """
         self._real_of = real_of
+        self._journal_trouble = journal_trouble
         self._state = state
         self._outlet = outlet
         self._usage = usage
@@ -80,9 +85,11 @@ class AdminAnswers:
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
         lost = audit.trouble if audit is not None else ""
+        unrecorded = self._journal_trouble()
         return replace(
             status,
-            store_error=status.store_error or lost,
+            journal_degraded=bool(unrecorded),
+            store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
         )
