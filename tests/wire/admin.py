@@ -79,6 +79,15 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
+from bigfleet.model.what_if import (
+    ClusterDelta,
+    ClusterSide,
+    Move,
+    NeedChange,
+    WhatIfAnswer,
+    WhatIfCall,
+    WhatIfSide,
+)
 from bigfleet.wire.shard_admin import MachineListing
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -292,6 +301,29 @@ FLEET_LINES = (
 )
 
 
+_SIDE = WhatIfSide({"Preempt": 2}, 3, 4, {1000: 1, 5: 2}, 1.5, 0.25, 64.0, 1, {"Idle": 7})
+COMPARED = WhatIfAnswer(
+    "3:18231",
+    WhatIfSide(),
+    _SIDE,
+    (
+        ClusterDelta("bank", ClusterSide(4, 0, 1.0), ClusterSide(2, 1, 0.5, {"Preempt": 2}), 1),
+        ClusterDelta("shop", ClusterSide(), ClusterSide(3, 2, 0.25, {"Bootstrap": 3})),
+    ),
+    (
+        NeedChange(NeedKey("bank", "p=1|x", "g"), 1000, Resources.of({"cpu": 4000}), "too small"),
+        NeedChange(NeedKey("shop", "p=1|x", ""), 10, Resources.of({"cpu": 2000}), "held"),
+    ),
+    (NeedChange(NeedKey("bank", "p=2|x", ""), 5),),
+    30,
+    1,
+    (Move("bank", "shop", 2),),
+    5,
+    ("zone-loss b",),
+    ("a warning",),
+)
+
+
 @dataclass
 class ScriptedAdmin:
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -341,6 +373,10 @@ class ScriptedAdmin:
     async def explain_machine(self, call: MachineCall) -> MachineAnswer:
         self.asked.append(("explain_machine", call))
         return EXPLAINED
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        self.asked.append(("what_if", call))
+        return COMPARED
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

@@ -49,6 +49,7 @@ from bigfleet.model.shard_views import (
     NeedQuery,
     QuarantineKind,
 )
+from bigfleet.model.what_if import RemoveMachines, WhatIfCall
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
@@ -76,6 +77,7 @@ SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
 KEY = NeedKey("shop", admin.FINGERPRINT, "")
 ASKED = WhyNotCall(WhyNotQuestion.ASSIGNED, "m-1", KEY, 8)
 Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
+WHAT_IF = WhatIfCall(18230, (RemoveMachines(MachineSelector(zones=frozenset({"b"}))),))
 CALLS: dict[str, Exchange] = {
     "status": (lambda c: c.status(), ("status",), admin.STATUS),
     "pause": (
@@ -149,6 +151,11 @@ CALLS: dict[str, Exchange] = {
         lambda c: whole(c.fleet()),
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
+    ),
+    "what if": (
+        lambda c: c.what_if(WHAT_IF),
+        ("what_if", WHAT_IF),
+        admin.COMPARED,
     ),
     "reset an offering": (
         lambda c: c.reset_offering(AUDIT, name="sim/a3/z-a/Spot"),

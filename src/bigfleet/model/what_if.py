@@ -138,6 +138,21 @@ class WhatIfCall:
     edits: Overlay = ()
 
 
+def is_about(call: WhatIfCall, cluster: str) -> bool:
+    """Whether a call asks about one cluster's demand and nothing else, in the latest cycle."""
+
+    def is_own(edit: Edit) -> bool:
+        match edit:
+            case ReplaceDemand(named):
+                return named == cluster
+            case AddDemand(need):
+                return need.cluster == cluster
+            case _:
+                return False
+
+    return bool(call.edits) and not call.base_cycle and all(map(is_own, call.edits))
+
+
 # -- the answer ----------------------------------------------------------------------------------
 
 
@@ -225,3 +240,15 @@ class WhatIfAnswer:
     #: Canonical, in order.
     overlay: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+def part_of_cluster(answer: WhatIfAnswer, cluster: str) -> WhatIfAnswer:
+    """What a cluster may know: of itself, and of the whole fleet nothing."""
+    unmet = tuple(n for n in answer.newly_unmet if n.key.cluster == cluster)
+    met = tuple(n for n in answer.newly_met if n.key.cluster == cluster)
+    own = tuple(c for c in answer.clusters if c.cluster == cluster)
+    before = WhatIfSide(unsatisfied_needs=sum(c.before.unmet for c in own))
+    after = WhatIfSide(unsatisfied_needs=sum(c.after.unmet for c in own))
+    return WhatIfAnswer(
+        answer.cycle, before, after, own, unmet, met, len(unmet), len(met), overlay=answer.overlay
+    )

@@ -51,6 +51,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_cluster
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
@@ -76,11 +77,15 @@ from bigfleet.wire.rpcs import (
     Page,
     RpcClient,
     Service,
+    cluster_of,
     no_arguments,
     read_as,
+    refused,
     require_cluster,
     rows,
 )
+from bigfleet.wire.what_ifs import MOST_BYTES as MOST_WHAT_IF_BYTES
+from bigfleet.wire.what_ifs import answer_message, answer_of, call_message, call_of
 
 if TYPE_CHECKING:
     from bigfleet.wire.real_times import WireTimes
@@ -91,6 +96,8 @@ _MOST_SELECTED = 10_000
 FRAME_BYTES = 256 * 1024
 #: Seconds: an operator has something newer to tell by then.
 REPORT_DEADLINE = 10.0
+#: Seconds: a minute of engine time, and the way there and back.
+WHAT_IF_DEADLINE = 90.0
 _EVERYTHING = MachineQuery()
 
 
@@ -137,6 +144,8 @@ class ShardAdminHandler(ReportHandler, Protocol):
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -234,6 +243,37 @@ def answering_reports(handler: ReportHandler) -> Answering:
 REPORT_CLUSTER = SHARD_ADMIN.by_hand("ReportCluster", Kind.READ, Gate.CLUSTER, answering_reports)
 
 
+def answering_what_ifs(handler: ShardAdminHandler) -> Answering:
+    """A cluster may ask about its own demand, and is told of itself only."""
+
+    async def answer(content: bytes, peer: Peer) -> bytes:
+        call = call_of(read_as(pb.WhatIfRequest, content, MOST_WHAT_IF_BYTES))
+        cluster = cluster_of(peer)
+        if cluster and not is_about(call, cluster):
+            raise refused(peer, f"an edit of the demand of {cluster}, in the latest cycle")
+        told = await handler.what_if(call)
+        if cluster:
+            told = part_of_cluster(told, cluster)
+        return answer_message(told).SerializeToString(deterministic=True)
+
+    return answer
+
+
+WHAT_IF = SHARD_ADMIN.by_hand(
+    "WhatIf", Kind.READ, Gate.READERS_AND_CLUSTER, answering_what_ifs, "whatif"
+)
+
+
+class WhatIfClient(RpcClient):
+    """A person's end, or a cluster's about its own demand."""
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        """RESOURCE_EXHAUSTED: two are running already; UNIMPLEMENTED: the shard is older."""
+        request = call_message(call).SerializeToString()
+        content = await self.line.call(WHAT_IF.path, request, WHAT_IF_DEADLINE)
+        return WHAT_IF.read(content, pb.WhatIfResponse, answer_of)
+
+
 class ClusterReportClient(RpcClient):
     """An operator's end; every failure is a Rejected, and nothing is told twice."""
 
@@ -264,7 +304,7 @@ class ClusterReportClient(RpcClient):
             raise Rejected(Code.INTERNAL, text) from None
 
 
-class ShardAdminClient(RpcClient):
+class ShardAdminClient(WhatIfClient):
     """Records out, records back, every failure a Rejected: UNIMPLEMENTED of an older shard."""
 
     status = SHARD_ADMIN.read(

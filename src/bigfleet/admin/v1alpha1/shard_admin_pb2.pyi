@@ -2810,3 +2810,701 @@ class JournalEvent(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JournalEvent: _TypeAlias = JournalEvent  # noqa: Y015
+
+@_typing.final
+class WhatIfRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LatenciesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    BASE_CYCLE_FIELD_NUMBER: _builtins.int
+    EDITS_FIELD_NUMBER: _builtins.int
+    CYCLES_FIELD_NUMBER: _builtins.int
+    STEP_SECONDS_FIELD_NUMBER: _builtins.int
+    INCLUDE_ACTIONS_FIELD_NUMBER: _builtins.int
+    SETTLE_FIELD_NUMBER: _builtins.int
+    LATENCIES_FIELD_NUMBER: _builtins.int
+    base_cycle: _builtins.int
+    """0: the last finished cycle."""
+    cycles: _builtins.int
+    """Not answered by this version, and refused: cycles above 1, step_seconds, include_actions, settle
+    and latencies.
+    """
+    step_seconds: _builtins.float
+    include_actions: _builtins.bool
+    settle: _builtins.bool
+    @_builtins.property
+    def edits(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfEdit]:
+        """Applied in this order."""
+
+    @_builtins.property
+    def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        base_cycle: _builtins.int = ...,
+        edits: _abc.Iterable[Global___WhatIfEdit] | None = ...,
+        cycles: _builtins.int = ...,
+        step_seconds: _builtins.float = ...,
+        include_actions: _builtins.bool = ...,
+        settle: _builtins.bool = ...,
+        latencies: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_cycle", b"base_cycle", "cycles", b"cycles", "edits", b"edits", "include_actions", b"include_actions", "latencies", b"latencies", "settle", b"settle", "step_seconds", b"step_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfRequest: _TypeAlias = WhatIfRequest  # noqa: Y015
+
+@_typing.final
+class WhatIfEdit(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADD_MACHINES_FIELD_NUMBER: _builtins.int
+    REMOVE_MACHINES_FIELD_NUMBER: _builtins.int
+    SET_ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    REPLACE_DEMAND_FIELD_NUMBER: _builtins.int
+    SCALE_DEMAND_FIELD_NUMBER: _builtins.int
+    SET_PENALTY_FIELD_NUMBER: _builtins.int
+    SET_QUOTA_FIELD_NUMBER: _builtins.int
+    ENGINE_OPTION_FIELD_NUMBER: _builtins.int
+    STOCK_OUT_FIELD_NUMBER: _builtins.int
+    SET_PRIORITY_FIELD_NUMBER: _builtins.int
+    ADD_DEMAND_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def add_machines(self) -> Global___AddMachines: ...
+    @_builtins.property
+    def remove_machines(self) -> _common_pb2.MachineSelector: ...
+    @_builtins.property
+    def set_attributes(self) -> Global___SetAttributes: ...
+    @_builtins.property
+    def replace_demand(self) -> _capacity_pb2.ClusterCapacityNeeds:
+        """Without needs the cluster leaves."""
+
+    @_builtins.property
+    def scale_demand(self) -> Global___ScaleDemand: ...
+    @_builtins.property
+    def set_penalty(self) -> Global___SetPenalty: ...
+    @_builtins.property
+    def set_quota(self) -> _common_pb2.QuotaAllocation: ...
+    @_builtins.property
+    def engine_option(self) -> Global___EngineOption: ...
+    @_builtins.property
+    def stock_out(self) -> _common_pb2.MachineSelector: ...
+    @_builtins.property
+    def set_priority(self) -> Global___SetPriority: ...
+    @_builtins.property
+    def add_demand(self) -> _capacity_pb2.ClusterCapacityNeeds:
+        """Beside what the cluster asks for already."""
+
+    def __init__(
+        self,
+        *,
+        add_machines: Global___AddMachines | None = ...,
+        remove_machines: _common_pb2.MachineSelector | None = ...,
+        set_attributes: Global___SetAttributes | None = ...,
+        replace_demand: _capacity_pb2.ClusterCapacityNeeds | None = ...,
+        scale_demand: Global___ScaleDemand | None = ...,
+        set_penalty: Global___SetPenalty | None = ...,
+        set_quota: _common_pb2.QuotaAllocation | None = ...,
+        engine_option: Global___EngineOption | None = ...,
+        stock_out: _common_pb2.MachineSelector | None = ...,
+        set_priority: Global___SetPriority | None = ...,
+        add_demand: _capacity_pb2.ClusterCapacityNeeds | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["add_demand", b"add_demand", "add_machines", b"add_machines", "edit", b"edit", "engine_option", b"engine_option", "remove_machines", b"remove_machines", "replace_demand", b"replace_demand", "scale_demand", b"scale_demand", "set_attributes", b"set_attributes", "set_penalty", b"set_penalty", "set_priority", b"set_priority", "set_quota", b"set_quota", "stock_out", b"stock_out"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["add_demand", b"add_demand", "add_machines", b"add_machines", "edit", b"edit", "engine_option", b"engine_option", "remove_machines", b"remove_machines", "replace_demand", b"replace_demand", "scale_demand", b"scale_demand", "set_attributes", b"set_attributes", "set_penalty", b"set_penalty", "set_priority", b"set_priority", "set_quota", b"set_quota", "stock_out", b"stock_out"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_edit: _TypeAlias = _typing.Literal["add_machines", "remove_machines", "set_attributes", "replace_demand", "scale_demand", "set_penalty", "set_quota", "engine_option", "stock_out", "set_priority", "add_demand"]  # noqa: Y015
+    _WhichOneofArgType_edit: _TypeAlias = _typing.Literal["edit", b"edit"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_edit) -> _WhichOneofReturnType_edit | None: ...
+
+Global___WhatIfEdit: _TypeAlias = WhatIfEdit  # noqa: Y015
+
+@_typing.final
+class AddMachines(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEMPLATE_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    ID_PREFIX_FIELD_NUMBER: _builtins.int
+    count: _builtins.int
+    id_prefix: _builtins.str
+    """`od-{00}`: where the running number stands; without braces it follows."""
+    @_builtins.property
+    def template(self) -> _provider_pb2.Machine: ...
+    def __init__(
+        self,
+        *,
+        template: _provider_pb2.Machine | None = ...,
+        count: _builtins.int = ...,
+        id_prefix: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["template", b"template"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "id_prefix", b"id_prefix", "template", b"template"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddMachines: _TypeAlias = AddMachines  # noqa: Y015
+
+@_typing.final
+class SetAttributes(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SELECTOR_FIELD_NUMBER: _builtins.int
+    PRICE_PER_HOUR_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_PROBABILITY_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def selector(self) -> _common_pb2.MachineSelector: ...
+    @_builtins.property
+    def price_per_hour(self) -> Global___DoubleEdit: ...
+    @_builtins.property
+    def interruption_probability(self) -> Global___DoubleEdit: ...
+    @_builtins.property
+    def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        selector: _common_pb2.MachineSelector | None = ...,
+        price_per_hour: Global___DoubleEdit | None = ...,
+        interruption_probability: Global___DoubleEdit | None = ...,
+        labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["interruption_probability", b"interruption_probability", "price_per_hour", b"price_per_hour", "selector", b"selector"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interruption_probability", b"interruption_probability", "labels", b"labels", "price_per_hour", b"price_per_hour", "selector", b"selector"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetAttributes: _TypeAlias = SetAttributes  # noqa: Y015
+
+@_typing.final
+class DoubleEdit(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SET_FIELD_NUMBER: _builtins.int
+    MULTIPLY_FIELD_NUMBER: _builtins.int
+    ADD_FIELD_NUMBER: _builtins.int
+    set: _builtins.float
+    multiply: _builtins.float
+    add: _builtins.float
+    def __init__(
+        self,
+        *,
+        set: _builtins.float = ...,
+        multiply: _builtins.float = ...,
+        add: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["add", b"add", "edit", b"edit", "multiply", b"multiply", "set", b"set"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["add", b"add", "edit", b"edit", "multiply", b"multiply", "set", b"set"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_edit: _TypeAlias = _typing.Literal["set", "multiply", "add"]  # noqa: Y015
+    _WhichOneofArgType_edit: _TypeAlias = _typing.Literal["edit", b"edit"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_edit) -> _WhichOneofReturnType_edit | None: ...
+
+Global___DoubleEdit: _TypeAlias = DoubleEdit  # noqa: Y015
+
+@_typing.final
+class ScaleDemand(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    FACTOR_FIELD_NUMBER: _builtins.int
+    PRIORITY_MIN_FIELD_NUMBER: _builtins.int
+    PRIORITY_MAX_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of every cluster."""
+    factor: _builtins.float
+    """0 withdraws the Needs."""
+    priority_min: _builtins.int
+    """0 and 0: every priority."""
+    priority_max: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef:
+        """Instead of cluster_id; `n` and hex digits in place of the fingerprint are a Need's id."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        factor: _builtins.float = ...,
+        priority_min: _builtins.int = ...,
+        priority_max: _builtins.int = ...,
+        need: _common_pb2.NeedRef | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "factor", b"factor", "need", b"need", "priority_max", b"priority_max", "priority_min", b"priority_min"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScaleDemand: _TypeAlias = ScaleDemand  # noqa: Y015
+
+@_typing.final
+class SetPenalty(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_FIELD_NUMBER: _builtins.int
+    RECLAMATION_FIELD_NUMBER: _builtins.int
+    interruption: _capacity_pb2.PenaltyBucket.ValueType
+    reclamation: _capacity_pb2.PenaltyBucket.ValueType
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef:
+        """Without a fingerprint: all Needs of the cluster."""
+
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        interruption: _capacity_pb2.PenaltyBucket.ValueType = ...,
+        reclamation: _capacity_pb2.PenaltyBucket.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interruption", b"interruption", "need", b"need", "reclamation", b"reclamation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPenalty: _TypeAlias = SetPenalty  # noqa: Y015
+
+@_typing.final
+class SetPriority(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["need", b"need", "priority", b"priority"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPriority: _TypeAlias = SetPriority  # noqa: Y015
+
+@_typing.final
+class EngineOption(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    value: _builtins.str
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EngineOption: _TypeAlias = EngineOption  # noqa: Y015
+
+@_typing.final
+class WhatIfResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BASE_FIELD_NUMBER: _builtins.int
+    CHANGED_FIELD_NUMBER: _builtins.int
+    DIFF_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    OVERLAY_FIELD_NUMBER: _builtins.int
+    NEWLY_UNMET_FIELD_NUMBER: _builtins.int
+    NEWLY_MET_FIELD_NUMBER: _builtins.int
+    NEWLY_UNMET_COUNT_FIELD_NUMBER: _builtins.int
+    NEWLY_MET_COUNT_FIELD_NUMBER: _builtins.int
+    MOVED_FIELD_NUMBER: _builtins.int
+    REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.str
+    newly_unmet_count: _builtins.int
+    newly_met_count: _builtins.int
+    removed_machines: _builtins.int
+    @_builtins.property
+    def base(self) -> Global___WhatIfSide: ...
+    @_builtins.property
+    def changed(self) -> Global___WhatIfSide: ...
+    @_builtins.property
+    def diff(self) -> _containers.RepeatedCompositeFieldContainer[Global___ActionDiff]: ...
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClusterDelta]: ...
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def overlay(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The edits in canonical form, in order."""
+
+    @_builtins.property
+    def newly_unmet(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]:
+        """Highest priority first; cut, while the counts are not."""
+
+    @_builtins.property
+    def newly_met(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]: ...
+    @_builtins.property
+    def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfMove]: ...
+    def __init__(
+        self,
+        *,
+        base: Global___WhatIfSide | None = ...,
+        changed: Global___WhatIfSide | None = ...,
+        diff: _abc.Iterable[Global___ActionDiff] | None = ...,
+        clusters: _abc.Iterable[Global___ClusterDelta] | None = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
+        cycle: _builtins.str = ...,
+        overlay: _abc.Iterable[_builtins.str] | None = ...,
+        newly_unmet: _abc.Iterable[Global___WhatIfNeed] | None = ...,
+        newly_met: _abc.Iterable[Global___WhatIfNeed] | None = ...,
+        newly_unmet_count: _builtins.int = ...,
+        newly_met_count: _builtins.int = ...,
+        moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
+        removed_machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfResponse: _TypeAlias = WhatIfResponse  # noqa: Y015
+
+@_typing.final
+class WhatIfSide(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ActionsByKindEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class MachinesByStateEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ShortfallsByPriorityEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.int
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.int = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ACTIONS_BY_KIND_FIELD_NUMBER: _builtins.int
+    SATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    UNSATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_FIELD_NUMBER: _builtins.int
+    COST_PER_HOUR_FIELD_NUMBER: _builtins.int
+    EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
+    MACHINES_BY_STATE_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    QUIET_AFTER_CYCLES_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_BY_PRIORITY_FIELD_NUMBER: _builtins.int
+    DECLARED_PENALTIES_FIELD_NUMBER: _builtins.int
+    PINNED_VICTIMS_FIELD_NUMBER: _builtins.int
+    satisfied_needs: _builtins.int
+    unsatisfied_needs: _builtins.int
+    cost_per_hour: _builtins.float
+    expected_interruption_per_hour: _builtins.float
+    quiet_after_cycles: _builtins.int
+    declared_penalties: _builtins.float
+    pinned_victims: _builtins.int
+    @_builtins.property
+    def actions_by_kind(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def shortfalls(self) -> _containers.RepeatedCompositeFieldContainer[_coordinator_pb2.Shortfall]: ...
+    @_builtins.property
+    def machines_by_state(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    @_builtins.property
+    def shortfalls_by_priority(self) -> _containers.ScalarMap[_builtins.int, _builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        actions_by_kind: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        satisfied_needs: _builtins.int = ...,
+        unsatisfied_needs: _builtins.int = ...,
+        shortfalls: _abc.Iterable[_coordinator_pb2.Shortfall] | None = ...,
+        cost_per_hour: _builtins.float = ...,
+        expected_interruption_per_hour: _builtins.float = ...,
+        machines_by_state: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        quiet_after_cycles: _builtins.int = ...,
+        shortfalls_by_priority: _abc.Mapping[_builtins.int, _builtins.int] | None = ...,
+        declared_penalties: _builtins.float = ...,
+        pinned_victims: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "actions_by_kind", b"actions_by_kind", "cost_per_hour", b"cost_per_hour", "declared_penalties", b"declared_penalties", "expected_interruption_per_hour", b"expected_interruption_per_hour", "machines_by_state", b"machines_by_state", "pinned_victims", b"pinned_victims", "quiet_after_cycles", b"quiet_after_cycles", "satisfied_needs", b"satisfied_needs", "shortfalls", b"shortfalls", "shortfalls_by_priority", b"shortfalls_by_priority", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfSide: _TypeAlias = WhatIfSide  # noqa: Y015
+
+@_typing.final
+class ActionDiff(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDED_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    added: _builtins.bool
+    @_builtins.property
+    def action(self) -> _common_pb2.ActionView: ...
+    def __init__(
+        self,
+        *,
+        added: _builtins.bool = ...,
+        action: _common_pb2.ActionView | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "added", b"added"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ActionDiff: _TypeAlias = ActionDiff  # noqa: Y015
+
+@_typing.final
+class ClusterDelta(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ActionsBeforeEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ActionsAfterEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    COST_BEFORE_FIELD_NUMBER: _builtins.int
+    COST_AFTER_FIELD_NUMBER: _builtins.int
+    UNMET_BEFORE_FIELD_NUMBER: _builtins.int
+    UNMET_AFTER_FIELD_NUMBER: _builtins.int
+    MACHINES_BEFORE_FIELD_NUMBER: _builtins.int
+    MACHINES_AFTER_FIELD_NUMBER: _builtins.int
+    ACTIONS_BEFORE_FIELD_NUMBER: _builtins.int
+    ACTIONS_AFTER_FIELD_NUMBER: _builtins.int
+    LOST_MACHINES_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    cost_before: _builtins.float
+    cost_after: _builtins.float
+    unmet_before: _builtins.int
+    unmet_after: _builtins.int
+    machines_before: _builtins.int
+    machines_after: _builtins.int
+    lost_machines: _builtins.int
+    @_builtins.property
+    def actions_before(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def actions_after(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        cost_before: _builtins.float = ...,
+        cost_after: _builtins.float = ...,
+        unmet_before: _builtins.int = ...,
+        unmet_after: _builtins.int = ...,
+        machines_before: _builtins.int = ...,
+        machines_after: _builtins.int = ...,
+        actions_before: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        actions_after: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        lost_machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions_after", b"actions_after", "actions_before", b"actions_before", "cluster_id", b"cluster_id", "cost_after", b"cost_after", "cost_before", b"cost_before", "lost_machines", b"lost_machines", "machines_after", b"machines_after", "machines_before", b"machines_before", "unmet_after", b"unmet_after", "unmet_before", b"unmet_before"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClusterDelta: _TypeAlias = ClusterDelta  # noqa: Y015
+
+@_typing.final
+class WhatIfNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    sentence: _builtins.str
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need", "priority", b"priority", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfNeed: _TypeAlias = WhatIfNeed  # noqa: Y015
+
+@_typing.final
+class WhatIfMove(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    TO_CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    from_cluster_id: _builtins.str
+    to_cluster_id: _builtins.str
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        from_cluster_id: _builtins.str = ...,
+        to_cluster_id: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_cluster_id", b"from_cluster_id", "machines", b"machines", "to_cluster_id", b"to_cluster_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfMove: _TypeAlias = WhatIfMove  # noqa: Y015

@@ -30,7 +30,8 @@ GRPC_VERSION: str
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_typing.overload
@@ -69,12 +70,15 @@ class ShardAdminStub:
     """What one cycle decided."""
     DumpFleet: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    WhatIf: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.WhatIfRequest, _shard_admin_pb2.WhatIfResponse]
+    """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -110,11 +114,14 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """What one cycle decided."""
     DumpFleet: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]  # type: ignore[assignment]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    WhatIf: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.WhatIfRequest, _shard_admin_pb2.WhatIfResponse]  # type: ignore[assignment]
+    """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_abc_1.abstractmethod
@@ -262,5 +269,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.DumpFleetResponse], _abc.AsyncIterator[_shard_admin_pb2.DumpFleetResponse]]:
         """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+
+    @_abc_1.abstractmethod
+    def WhatIf(
+        self,
+        request: _shard_admin_pb2.WhatIfRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.WhatIfResponse, _abc.Awaitable[_shard_admin_pb2.WhatIfResponse]]:
+        """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

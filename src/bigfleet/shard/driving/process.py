@@ -34,6 +34,7 @@ from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
+from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
@@ -96,6 +97,8 @@ class ShardProcess(Process):
         self.metrics = ShardMetrics(
             state.effects.counts, self._refresh, context.version, context.certificate_ends
         )
+        directory = self._data_dir / "journal" if self._journal is not None else None
+        self._what_ifs = WhatIfs(settings.id, epoch, directory)
         self._endpoint = self._make_endpoint(settings)
         self.warmup = KernelWarmup(context.log)
 
@@ -185,6 +188,7 @@ class ShardProcess(Process):
         await self._endpoint.stop()
 
     async def _close(self) -> None:
+        await self._what_ifs.close()
         await self.providers.close()
         self.cycles.close()
         if self._threads is not None:
@@ -230,7 +234,13 @@ class ShardProcess(Process):
         real_of = (lambda instant: instant) if times is None else times.times.real_of
         kept = None if self._journal is None else self._data_dir / "journal"
         answers = AdminAnswers(
-            self.state, self._outlet, self._usage, real_of, kept, self._journal_trouble
+            self.state,
+            self._outlet,
+            self._usage,
+            real_of,
+            kept,
+            self._journal_trouble,
+            self._what_ifs,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(

@@ -52,9 +52,11 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.model.syntax import who_text
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
@@ -83,6 +85,7 @@ class AdminAnswers:
         real_of: Callable[[Instant], Instant] = lambda instant: instant,
         journal: Path | None = None,
         journal_trouble: Callable[[], str] = str,
+        what_ifs: WhatIfs | None = None,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
@@ -92,6 +95,7 @@ class AdminAnswers:
         self._state = state
         self._outlet = outlet
         self._usage = usage
+        self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
         self._explanations = Explanations(state, journal)
 
@@ -270,6 +274,13 @@ class AdminAnswers:
             yield await asyncio.to_thread(dump.machine_lines, rows, extras)
         for rows in pieces(dump.need_count, AT_A_TIME):
             yield await asyncio.to_thread(dump.need_lines, rows)
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        finished = self._state.decision_loop.finished
+        if finished is None:
+            text = "no cycle has ended since the shard started; ask again in a moment"
+            raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
+        return await self._what_ifs.answer(call, finished)
 
     async def _done(self, what: str, audit: Audit, peer: Peer) -> None:
         """The log and the audit file name who changed what; returns when the change is on disk."""
