@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.output import current_output, prints_document
+from bigfleet.cli.connections import Clients, Connection, shard_verb
+from bigfleet.cli.output import current_output, shows
 from bigfleet.cli.sources import Source, takes_source
 from bigfleet.cli.terminal import refuse, refuse_problems
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
+    from bigfleet.cli.whole_fleet import FleetAnswers
     from bigfleet.model.what_if import Overlay, WhatIfAnswer
 
 #: Flag, what follows it, and what it does; each is one edit and may be repeated.
@@ -35,6 +37,8 @@ _EDITS = (
     ("option", "NAME=VALUE", "An option of the engine, by its name in a fleet file."),
 )
 _ORDER = "bigfleet.whatif.edits"
+#: Of the table of clusters, which -o csv, -o name and --sort-by are about.
+COLUMNS = ("CLUSTER", "LOST", "MACHINES", "THEN", "SHORT", "SHORT THEN", "PREEMPTED", "NEW", "$/H")
 
 
 class _InOrder(click.Command):
@@ -65,6 +69,8 @@ def _takes_edits(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command(cls=_InOrder)
+@shard_verb
+@shows(lambda: COLUMNS)
 @takes_source
 @_takes_edits
 @click.option(
@@ -79,10 +85,8 @@ def _takes_edits(command: Callable[..., None]) -> Callable[..., None]:
     show_default=True,
     help="Rows per table; 0 shows all.",
 )
-@prints_document("Tables for people; one document for programs.")
-@click.pass_context
 def whatif(
-    ctx: click.Context, /, source: Source, overlay: Path | None, limit: int, **_edits: Any
+    connection: Connection, source: Source, overlay: Path | None, limit: int, **_edits: Any
 ) -> None:
     """Decide a cycle as it is and with the edits you name, and show both side by side.
 
@@ -96,18 +100,17 @@ def whatif(
 
     \b
     Examples:
+      bigfleet whatif --zone-loss b
       bigfleet whatif --fleet fleet.yaml --zone-loss b
       bigfleet whatif --fleet fleet.yaml --demand 'cluster=ml x1.4' --price 'capacity=Spot x2'
       bigfleet whatif --journal data/journal --at 18231 --stock-out 'capacity=OnDemand zone=a'
     """
-    edits = _overlay_of(overlay, ctx.meta[_ORDER])
+    edits = _overlay_of(overlay, click.get_current_context().meta[_ORDER])
     if source.is_live:
-        raise refuse(
-            [
-                "a live shard is not asked by this version; write"
-                " `bigfleet snapshot fleet FILE` and ask that: --fleet FILE, or --journal DIR"
-            ]
-        )
+        answers = _asked_live(connection, source, edits)
+        _print(_summed(answers.said), limit, answers.document())
+        answers.leave_partial(connection)
+        return
     asked = source.read()
     from bigfleet.cli.progress import compile_all
     from bigfleet.whatif.comparing import once
@@ -117,7 +120,29 @@ def whatif(
         found = once(asked.given, edits, asked.name)
     except BadInput as problem:
         raise refuse_problems(problem) from None
-    _print(found, limit)
+    _print(found, limit, {})
+
+
+def _asked_live(
+    connection: Connection, source: Source, edits: "Overlay"
+) -> "FleetAnswers[WhatIfAnswer]":
+    """Each shard that is meant answers for its own machines and clusters."""
+    from bigfleet.cli.whole_fleet import ask_fleet
+    from bigfleet.model.what_if import WhatIfCall
+    from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE
+
+    call = WhatIfCall(0 if source.at is None else source.at[1], edits)
+
+    async def look(shard: Clients) -> "WhatIfAnswer":
+        return await shard.admin.what_if(call)
+
+    return ask_fleet(connection, look, WHAT_IF_DEADLINE)
+
+
+def _summed(said: "dict[str, WhatIfAnswer]") -> "WhatIfAnswer":
+    from bigfleet.whatif.summing import summed
+
+    return summed(said)
 
 
 def _overlay_of(file: Path | None, flags: list[tuple[str, str]]) -> "Overlay":
@@ -145,12 +170,12 @@ def _overlay_of(file: Path | None, flags: list[tuple[str, str]]) -> "Overlay":
     return tuple(edits)
 
 
-def _print(answer: "WhatIfAnswer", limit: int) -> None:
+def _print(answer: "WhatIfAnswer", limit: int, missing: dict[str, Any]) -> None:
     if current_output().is_document:
         from bigfleet.cli.tables import write_document
         from bigfleet.whatif.document import document_of
 
-        write_document(document_of(answer))
+        write_document({**document_of(answer), **missing})
         return
     from bigfleet.cli.tables import Page
     from bigfleet.cli.whatif_table import fill

@@ -6,6 +6,7 @@ from typing import TypeVar
 from bigfleet.cli.table_text import Text
 from bigfleet.cli.tables import Page, cell, counted, table_of
 from bigfleet.cli.terminal import plain
+from bigfleet.cli.whatif import COLUMNS
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.reasons import dollars_text, resources_text
 from bigfleet.model.what_if import ClusterDelta, NeedChange, WhatIfAnswer, WhatIfSide
@@ -129,8 +130,7 @@ def _show_clusters(page: Page, clusters: Sequence[ClusterDelta], limit: int) -> 
     changed = [c for c in clusters if c.lost or c.before != c.after]
     if not changed:
         return
-    columns = ("LOST", "MACHINES", "THEN", "SHORT", "SHORT THEN", "PREEMPTED", "NEW", "$/H")
-    table = table_of("CLUSTER", *columns, numbers=columns)
+    table = table_of(*COLUMNS, numbers=COLUMNS[1:])
     if limit and len(changed) > limit:
         changed.sort(key=lambda c: (c.before.unmet - c.after.unmet, -c.lost, c.cluster))
     for delta in _shown(changed, limit):

@@ -150,7 +150,7 @@ def _body_of(message: pb.JournalRecord) -> JournalBody:
 def _change_message(change: InputChange) -> pb.InputDelta:
     return pb.InputDelta(
         now_unix_nanos=change.now,
-        machines=map(machine_message, change.machines),
+        machines=map(_machine_message, change.machines),
         removed_machine_ids=change.removed,
         reservations=RESERVATION.messages(change.reservations),
         removed_reservation_ids=change.unreserved,
@@ -166,7 +166,7 @@ def _change_message(change: InputChange) -> pb.InputDelta:
 def _change_of(message: pb.InputDelta) -> InputChange:
     return InputChange(
         now=message.now_unix_nanos,
-        machines=tuple(map(machine_of, message.machines)),
+        machines=tuple(map(_machine_of, message.machines)),
         removed=tuple(message.removed_machine_ids),
         reservations=RESERVATION.records(message.reservations),
         unreserved=tuple(message.removed_reservation_ids),
@@ -178,7 +178,7 @@ def _change_of(message: pb.InputDelta) -> InputChange:
     )
 
 
-def machine_message(entry: FleetMachine) -> pb.MachineRecord:
+def _machine_message(entry: FleetMachine) -> pb.MachineRecord:
     machine, marks = entry.machine, entry.marks
     since, held, host = marks.idle_since, marks.held, machine.host
     record = _stamp_message(machine.assigned)
@@ -196,7 +196,7 @@ def machine_message(entry: FleetMachine) -> pb.MachineRecord:
     return record
 
 
-def machine_of(message: pb.MachineRecord) -> FleetMachine:
+def _machine_of(message: pb.MachineRecord) -> FleetMachine:
     machine, offering = message.machine, _offering_of(message.machine)
     state = state_of(machine.state)
     if state is MachineState.UNSPECIFIED:

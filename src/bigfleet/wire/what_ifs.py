@@ -10,9 +10,9 @@ from typing import cast
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.errors import BadInput
-from bigfleet.model.fleet import FleetMachine
+from bigfleet.model.machines import Host, Machine
 from bigfleet.model.needs import Need, NeedKey
-from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
 from bigfleet.model.what_if import (
     HIGHEST_PRIORITY,
     LARGEST_FACTOR,
@@ -39,9 +39,9 @@ from bigfleet.model.what_if import (
     WhatIfCall,
     WhatIfSide,
 )
-from bigfleet.v1alpha1 import capacity_pb2
-from bigfleet.wire.journal_records import machine_message, machine_of
+from bigfleet.v1alpha1 import capacity_pb2, provider_pb2
 from bigfleet.wire.machine_views import SELECTOR
+from bigfleet.wire.machines import message_of, record_of_message
 from bigfleet.wire.needs import need_message, need_of, resources_message, resources_of
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -90,7 +90,7 @@ def _edit_message(edit: Edit) -> pb.WhatIfEdit:
             return pb.WhatIfEdit(stock_out=SELECTOR.message(selector))
         case AddMachines(template, count, pattern):
             added = pb.AddMachines(
-                template=machine_message(FleetMachine(template)).machine,
+                template=_template_message(template),
                 count=count,
                 id_prefix=pattern or template.id,
             )
@@ -162,11 +162,50 @@ def _edits_of(message: pb.WhatIfEdit) -> Iterable[Edit]:
 def _added(message: pb.AddMachines) -> AddMachines:
     if not 1 <= message.count <= MOST_ADDED_MACHINES:
         raise ValueError(f"add_machines.count: from 1 to {MOST_ADDED_MACHINES}")
-    template = machine_of(pb.MachineRecord(machine=message.template)).machine
+    template = _template_of(message.template)
     pattern = message.id_prefix or template.id
     if not pattern:
         raise ValueError("add_machines.id_prefix: what are the machines called?")
     return AddMachines(template, message.count, pattern)
+
+
+def _template_message(machine: Machine) -> provider_pb2.Machine:
+    """Without what it is assigned for: that is the shard's own."""
+    record = MachineRecord(
+        machine.id,
+        machine.state,
+        None if machine.host.empty else machine.host,
+        machine.instance_type,
+        machine.zone,
+        machine.capacity_type,
+        machine.price_per_hour,
+        machine.interruption_probability,
+        machine.resources.texts(),
+        machine.labels,
+        machine.last_error,
+        machine.allocatable.texts(),
+        machine.cluster,
+    )
+    return message_of(record)
+
+
+def _template_of(message: provider_pb2.Machine) -> Machine:
+    record = record_of_message(message)
+    return Machine(
+        record.id,
+        record.state,
+        record.capacity_type,
+        record.host or Host(),
+        record.cluster,
+        record.instance_type,
+        record.zone,
+        record.labels,
+        resources_of(message.resources),
+        resources_of(message.allocatable),
+        record.price_per_hour,
+        record.interruption_probability,
+        record.last_error,
+    )
 
 
 def _attributes(message: pb.SetAttributes) -> SetAttributes:
