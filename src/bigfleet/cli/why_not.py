@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bigfleet.cli.connections import Clients, Connection, shard_verb
+from bigfleet.cli.connections import Connection, shard_verb
 from bigfleet.cli.object_names import KINDS
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, takes_source
 from bigfleet.cli.output import shows
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, takes_source
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from bigfleet.explain.needs import requirement_text
 from bigfleet.model.explanations import (
     CandidateOutcome,
     CandidateVerdict,
-    Check,
     CostView,
     RejectCount,
 )
 from bigfleet.model.fleet import HeldBy
+from bigfleet.model.machine_answers import Check
 from bigfleet.model.machines import MachineState
 from bigfleet.model.quantities import quantity_text
 from bigfleet.model.requirements import HOSTNAME_KEY, attribute_of
@@ -62,8 +62,7 @@ _CASES: tuple[tuple[CandidateOutcome, str], ...] = (
 _NUMBER = {case: number for number, case in enumerate(_CASES)}
 _TEXTS = {
     C.CREDITED: "counts for it already",
-    C.CHOSEN: "taken",
-    C.NOT_NEEDED: "free, and not needed: what came before it is enough",
+    C.NOT_NEEDED: "what came before it is enough",
     C.QUOTA: "held back by a quota",
     C.BACKOFF: "held back: its offering rests after a failure",
     C.UNSEEN: "left alone: a person or the provider's List holds it back",
@@ -161,10 +160,13 @@ def _put_held(sorter: _Sorter, held: Int8s, acquirable: Bools) -> None:
 def _put_claimed(sorter: _Sorter, outcome: Outcome, verdict: Verdict, row: int) -> None:
     holder, precedence = outcome.credit.holder, outcome.needs.precedence
     claimed = holder >= 0
+    victims = np.zeros(len(holder), np.bool_)
+    victims[outcome.preempted.row[outcome.preempted.need == row]] = True
+    sorter.put(victims, C.RESERVED, "flight.draining")
     theirs = precedence[np.maximum(holder, 0)] if len(precedence) else precedence
     sorter.put(claimed & (theirs > precedence[row]), C.HELD, "claim.higher")
     sorter.put(claimed & (theirs == precedence[row]), C.HELD, "claim.earlier")
-    code = "cost.rank" if verdict.satisfied else "preempt.exhausted"
+    code = "cost.rank" if verdict.unresolved.is_zero() else "preempt.exhausted"
     sorter.put(claimed, C.HELD, code)
 
 
@@ -245,7 +247,7 @@ def _verdict_on(
         priority = int(outcome.needs.priority[holder])
         text = f"claimed by {need_name(outcome.key(holder))} (priority {priority})"
     elif became is C.RESERVED:
-        text = "reserved"
+        text = _reserved_text(outcome, row, machine)
     elif became is C.STATE:
         text = _state_text(outcome, machine)
     elif check is not None:
@@ -263,6 +265,15 @@ def _verdict_on(
         outcome.key(holder) if held else None,
         int(outcome.needs.priority[holder]) if held else 0,
     )
+
+
+def _reserved_text(outcome: Outcome, row: int, machine: int) -> str:
+    victims = outcome.preempted.row[outcome.preempted.need == row]
+    if bool((victims == machine).any()):
+        return "preempted for it now"
+    if outcome.scene.snapshot.columns.state[machine] == S.DRAINING:
+        return "drains for it"
+    return "waits for another Need"
 
 
 def _state_text(outcome: Outcome, machine: int) -> str:

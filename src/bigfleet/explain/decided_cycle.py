@@ -35,6 +35,10 @@ class NoSuchObject(Exception):
     """A sentence with the nearest names."""
 
 
+class SeveralObjects(Exception):
+    """A sentence with the first of those that a name may mean."""
+
+
 class DecidedCycle:
     """Reads columns only; what it keeps is computed the same by all threads."""
 
@@ -160,7 +164,7 @@ class DecidedCycle:
 
     def need_row(self, cluster: str, prefix: str) -> int:
         """The Need with this id, or the one whose id begins so; a folded gang is found as the Need
-        it is served as. Raises NoSuchObject."""
+        it is served as. Raises NoSuchObject and SeveralObjects."""
         rows = {row for key, row in self._keys(cluster) if key.need_id.startswith(prefix)}
         said = f"need/{cluster}/{prefix}" if cluster else f"need/{prefix}"
         if len(rows) == 1:
@@ -168,7 +172,7 @@ class DecidedCycle:
         if rows:
             some = sorted(need_name(self.outcome.key(row)) for row in rows)[:_NEAREST]
             text = f"{len(rows)} Needs begin with {said}: {', '.join(some)}; write more of it"
-            raise NoSuchObject(text)
+            raise SeveralObjects(text)
         known = [key.need_id for key, _ in islice(self._keys(cluster), _LOOKED_AT)]
         close = get_close_matches(prefix, known, n=_NEAREST, cutoff=0.3)
         if cluster and not known:

@@ -7,15 +7,15 @@ one outcome, so the counts of `rejects` add up to the machines of the shard.
 
 import numpy as np
 
-from bigfleet.engine.decision import Decision, Verdict
+from bigfleet.engine.decision import Verdict
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.engine.outcome import Outcome
 from bigfleet.explain.candidates import candidate_verdicts, classify
-from bigfleet.explain.column_facts import ColumnFacts
+from bigfleet.explain.decided_cycle import DecidedCycle
+from bigfleet.explain.need_victims import victim_verdicts
 from bigfleet.explain.needs import reasons_of_need
-from bigfleet.explain.victims import victim_verdicts
 from bigfleet.model.explanations import (
     CANDIDATES,
     MOST_CANDIDATES,
@@ -34,22 +34,14 @@ _MOST_COMPETITORS = 8
 
 
 def explain_need(
-    given: EngineInput,
-    decision: Decision,
-    row: int,
-    max_candidates: int = CANDIDATES,
-    *,
-    cycle_name: str = "",
-    epoch: int = 0,
+    cycle: DecidedCycle, row: int, max_candidates: int = CANDIDATES
 ) -> NeedExplanation:
-    """`row`: of the normalised demand; `cycle_name`: as reasons tell it, the number without."""
-    outcome = decision.outcome
-    name = cycle_name or str(given.cycle)
-    facts = ColumnFacts(decision, given.memory, given.options, given.now, name)
+    """`row`: of the normalised demand (DecidedCycle.need_row finds it)."""
+    given, decision, outcome = cycle.given, cycle.decision, cycle.outcome
     own = np.flatnonzero(outcome.credit.holder == row)
     ids = outcome.scene.snapshot.ids
     verdict = decision.verdict(row, tuple(ids[each] for each in own.tolist()))
-    reasons = reasons_of_need(facts, verdict)
+    reasons = reasons_of_need(cycle.facts, verdict)
     found = classify(given, outcome, verdict, row)
     shown = _clamped(max_candidates)
     notes = []
@@ -73,54 +65,12 @@ def explain_need(
         machines=len(outcome.scene.snapshot),
         need_id=verdict.need.key.need_id,
         decided_at=given.now,
-        shard_epoch=epoch,
         notes=tuple(notes),
     )
 
 
 def _clamped(asked: int) -> int:
     return min(asked, MOST_CANDIDATES) if asked > 0 else CANDIDATES
-
-
-# -- which Need is meant ---------------------------------------------------------------------------
-
-
-def rows_by_id(decision: Decision, cluster: str, id_prefix: str) -> list[int]:
-    """Rows of the Needs whose id begins so, or for which a folded one stands; no cluster: of all."""
-    outcome = decision.outcome
-    normalised, demand = outcome.normalised, outcome.scene.demand
-    rows = np.arange(len(outcome))
-    if cluster:
-        rows = np.flatnonzero(normalised.cluster == demand.tables.clusters.find(cluster))
-    found = [r for r in rows.tolist() if outcome.key(r).need_id.startswith(id_prefix)]
-    folded = rows[rows >= normalised.first_folded].tolist()
-    known = set(found)
-    found += [r for r in folded if r not in known and _member_begins(outcome, r, id_prefix)]
-    return found
-
-
-def row_of_key(decision: Decision, key: NeedKey) -> int:
-    """-1: no Need of the cycle has this key, nor does a folded one stand for it."""
-    found = rows_by_id(decision, key.cluster, key.need_id)
-    return found[0] if found else -1
-
-
-def need_ids(decision: Decision, cluster: str, most: int) -> list[str]:
-    """Ids of the first Needs of a cluster, or of all, as `CLUSTER/ID`."""
-    views = NeedViews(decision)
-    keys = (decision.outcome.key(row) for row in views.rows(cluster)[:most].tolist())
-    return [f"{key.cluster}/{key.need_id}" for key in keys]
-
-
-def _member_begins(outcome: Outcome, row: int, id_prefix: str) -> bool:
-    demand, normalised = outcome.scene.demand, outcome.normalised
-    cluster = demand.tables.clusters.rows[normalised.cluster[row]]
-    for member in normalised.members[normalised.starts[row] : normalised.starts[row + 1]].tolist():
-        profile = demand.tables.profiles.rows[demand.columns.profile[member]]
-        group = demand.tables.groups.rows[demand.columns.group[member]]
-        if NeedKey(cluster, profile.fingerprint, group).need_id.startswith(id_prefix):
-            return True
-    return False
 
 
 # -- parts of the answer ---------------------------------------------------------------------------
@@ -140,14 +90,14 @@ def _steps(
         _step(
             outcome,
             "credit",
-            f"{_machines(len(credited))} of cluster {cluster} count for it already",
+            f"{_machines(len(credited))} of cluster {cluster}",
             credited,
             after_credit,
         ),
         _step(
             outcome,
             "acquire",
-            f"{verdict.bootstraps} idle and {verdict.provisions} new machines are taken",
+            f"{verdict.bootstraps} idle, {verdict.provisions} to be created",
             taken,
             outcome.credit.remaining[row],
         ),
@@ -156,7 +106,7 @@ def _steps(
         return steps
     victims = outcome.preempted.row[outcome.preempted.need == row]
     draining = _draining(given, outcome, verdict.need.key)
-    text = f"{_machines(len(victims))} make way for it now, {len(draining)} drain for it already"
+    text = f"{_machines(len(victims))} now, {len(draining)} drain for it already"
     rows = np.concatenate([victims, draining]).astype(np.int64)
     return [*steps, _step(outcome, "preempt", text, rows, outcome.preempted.unresolved[row])]
 

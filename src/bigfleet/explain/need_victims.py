@@ -28,11 +28,11 @@ def victim_verdicts(
     runs = victim_runs(outcome.scene, outcome.needs, outcome.kinds, outcome.credit, asker, ready)
     if not len(runs.start):
         return ()
-    place_of = {int(each): place for place, each in enumerate(runs.rows.tolist())}
     chosen = outcome.preempted.row[outcome.preempted.need == row]
     told = []
     for machine in chosen[:_MOST_VICTIMS].tolist():
-        run = int(np.searchsorted(runs.end, place_of[machine], side="right"))
+        place = int(np.flatnonzero(runs.rows == machine)[0])
+        run = int(np.searchsorted(runs.end, place, side="right"))
         told.append(_verdict(outcome, row, options, runs, run, machine, ""))
     spared = _best_spared(outcome, row, options, runs)
     if spared is not None:

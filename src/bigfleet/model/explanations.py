@@ -6,6 +6,7 @@ Made from one finished decision; every number is of the cycle they name.
 from dataclasses import dataclass
 from enum import IntEnum
 
+from bigfleet.model.machine_answers import Check
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
@@ -52,16 +53,6 @@ class CostView:
     interruption_penalty_dollars: float
     expected_interruption_per_hour: float
     effective_cost_per_hour: float
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was compared, with both sides."""
-
-    name: str
-    passed: bool
-    expected: str
-    actual: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +139,6 @@ class NeedExplanation:
     state: NeedState | None = None
     #: When the cycle was decided; None: not known.
     decided_at: Instant | None = None
-    shard_epoch: int = 0
     #: What the answer leaves out, such as candidates beyond the most.
     notes: tuple[str, ...] = ()
 

@@ -4,7 +4,6 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.explanations import (
     CandidateVerdict,
-    Check,
     Competitor,
     CostView,
     ExplainNeedCall,
@@ -13,6 +12,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
+from bigfleet.model.machine_answers import Check
 from bigfleet.model.need_states import NeedState
 from bigfleet.wire.machine_views import NEED_KEY, RESERVATION
 from bigfleet.wire.need_listings import REASON

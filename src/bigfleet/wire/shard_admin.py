@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -43,6 +44,7 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
+from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
 from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
@@ -111,6 +113,7 @@ class ShardAdminHandler(ReportHandler, Protocol):
         """A sentence."""
 
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
 
@@ -352,6 +355,14 @@ class ShardAdminClient(RpcClient):
         Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
         "needs",
+    )
+    explain_need = SHARD_ADMIN.read(
+        "ExplainNeed",
+        EXPLAIN_NEED_CALL.message,
+        lambda request: (EXPLAIN_NEED_CALL.record(request),),
+        ShardAdminHandler.explain_need,
+        NEED_EXPLANATION,
+        "why",
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(

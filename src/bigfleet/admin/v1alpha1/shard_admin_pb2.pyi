@@ -2580,7 +2580,6 @@ class ExplainNeedResponse(_message.Message):
     NEED_ID_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
     DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
-    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     sentence: _builtins.str
@@ -2593,7 +2592,6 @@ class ExplainNeedResponse(_message.Message):
     state: Global___NeedState.ValueType
     """UNSPECIFIED: only a live shard knows it, of its last cycle."""
     decided_unix_nanos: _builtins.int
-    shard_epoch: _builtins.int
     @_builtins.property
     def view(self) -> _shardread_pb2.NeedView: ...
     @_builtins.property
@@ -2638,12 +2636,11 @@ class ExplainNeedResponse(_message.Message):
         need_id: _builtins.str = ...,
         state: Global___NeedState.ValueType = ...,
         decided_unix_nanos: _builtins.int = ...,
-        shard_epoch: _builtins.int = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "shard_epoch", b"shard_epoch", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
