@@ -15,6 +15,28 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.explanations import (
+    CandidateOutcome,
+    CandidateVerdict,
+    Competitor,
+    CostView,
+    ExplainNeedCall,
+    NeedExplanation,
+    RejectCount,
+    VictimVerdict,
+)
+from bigfleet.model.machine_answers import (
+    Check,
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    MachineStep,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.need_states import NeedState
@@ -214,6 +236,18 @@ EVENT = StoryEvent(
     3,
     11,
 )
+assert FULL.pending is not None
+EXPLAINED = MachineAnswer(
+    9,
+    FULL,
+    "it is Configured",
+    (MachineStep("next best", "m-2", Resources.of({"cpu": 1000}), Resources(), ("m-2",)),),
+    (FULL.pending,),
+    3,
+    7,
+)
+_CHECK = Check("min-unit cpu", False, "8", "7500m")
+REFUSED = WhyNot(9, "too small", _CHECK, (Check("held", True, "not held", ""), _CHECK), ("more",))
 HELD = Quarantine(QuarantineKind.ROLLUP, "shop", 100, 0, 1, 3, 4, 5)
 RESTING = OfferingView("sim/a3/z-a/Spot", OfferingState.HALF_OPEN, "stockout", 2, 3, 4, "none left")
 UNMET = NeedView(
@@ -258,6 +292,37 @@ BLOCKED = NeedRow(
     "bigfleet resume p-1 --reason WHY",
     3,
     4,
+)
+assert FULL.reservation is not None
+EXPLAINED_NEED = NeedExplanation(
+    cycle=9,
+    view=UNMET,
+    sentence="paused by ada: drill",
+    steps=(MachineStep("credit", "1 machine", Resources.of({"cpu": 1000}), Resources(), ("m-1",)),),
+    candidates=(
+        CandidateVerdict(
+            "m-2",
+            MachineState.IDLE,
+            CandidateOutcome.HELD,
+            0,
+            CostView(1.0, 0.5, 4.0, 2.0, 3.0),
+            "claimed",
+            (_CHECK,),
+            UNMET.need.key,
+            7,
+        ),
+    ),
+    total_candidates=3,
+    competitors=(Competitor(UNMET.need.key, 5, 2, True),),
+    victims=(VictimVerdict("m-3", "ml", 1, 4.0, 1.0, 1.0, 1.0, 1.0, True, 30, "spared"),),
+    reservations=(FULL.reservation,),
+    reasons=(ToldReason("rail.paused", "paused by ada: drill", {"owner": "ada"}, ("x",)),),
+    rejects=(RejectCount(CandidateOutcome.BACKOFF, "supply.backoff", 4),),
+    machines=4,
+    need_id="n123",
+    state=NeedState.BLOCKED,
+    decided_at=8,
+    notes=("cut",),
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
@@ -313,6 +378,26 @@ class ScriptedAdmin:
     async def story(self, call: StoryCall) -> MachineStory:
         self.asked.append(("story", call))
         return MachineStory(FULL, (EVENT,), True)
+
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        self.asked.append(("explain_need", call))
+        return EXPLAINED_NEED
+
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer:
+        self.asked.append(("explain_machine", call))
+        return EXPLAINED
+
+    async def why_not(self, call: WhyNotCall) -> WhyNot:
+        self.asked.append(("why_not", call))
+        return REFUSED
+
+    async def decisions(self, query: DecisionQuery) -> DecisionList:
+        self.asked.append(("decisions", query))
+        return DecisionList(EXPLAINED.actions, True)
+
+    async def cycle(self, call: CycleCall) -> CycleView:
+        self.asked.append(("cycle", call))
+        return CycleView(9, 10, EXPLAINED.actions, 3, 4, 5, 6)
 
     async def clear(
         self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer

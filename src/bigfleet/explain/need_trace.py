@@ -20,9 +20,9 @@ from bigfleet.model.explanations import (
     CANDIDATES,
     MOST_CANDIDATES,
     Competitor,
-    ExplainStep,
     NeedExplanation,
 )
+from bigfleet.model.machine_answers import MachineStep
 from bigfleet.model.machines import MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import NeedKey
@@ -78,7 +78,7 @@ def _clamped(asked: int) -> int:
 
 def _steps(
     outcome: Outcome, verdict: Verdict, row: int, own: Int64s, given: EngineInput
-) -> list[ExplainStep]:
+) -> list[MachineStep]:
     """What each phase added; `remaining` of the second is the deficit (law 2 of the engine)."""
     start, count = int(outcome.acquired.start[row]), int(outcome.acquired.count[row])
     taken = outcome.acquired.taken[start : start + count]
@@ -113,11 +113,11 @@ def _steps(
 
 def _step(
     outcome: Outcome, phase: str, text: str, rows: Int64s | Int32s, remaining: Int64s
-) -> ExplainStep:
+) -> MachineStep:
     ids = outcome.scene.snapshot.ids
     names = tuple(ids[each] for each in rows[:_MOST_NAMES].tolist())
     covered = outcome.resources(_units(outcome, rows).tolist())
-    return ExplainStep(phase, text, covered, _resources(outcome, remaining), names)
+    return MachineStep(phase, text, covered, _resources(outcome, remaining), names)
 
 
 def _units(outcome: Outcome, rows: Int64s | Int32s) -> Int64s:
@@ -141,7 +141,8 @@ def _draining(given: EngineInput, outcome: Outcome, key: NeedKey) -> Int64s:
         if reservation.holder == key and (row := snapshot.row_of(machine)) >= 0
     ]
     found = np.array(sorted(rows), np.int64)
-    return found[snapshot.columns.state[found] == MachineState.DRAINING]
+    draining: Int64s = found[snapshot.columns.state[found] == MachineState.DRAINING]
+    return draining
 
 
 def _competitors(outcome: Outcome, row: int) -> tuple[Competitor, ...]:

@@ -6,13 +6,12 @@ Made from one finished decision; every number is of the cycle they name.
 from dataclasses import dataclass
 from enum import IntEnum
 
-from bigfleet.model.machine_answers import Check
+from bigfleet.model.machine_answers import Check, MachineStep
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.reasons import ToldReason
-from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import NeedView
 
 #: Candidates where a question names no number, and the most it may name.
@@ -53,17 +52,6 @@ class CostView:
     interruption_penalty_dollars: float
     expected_interruption_per_hour: float
     effective_cost_per_hour: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainStep:
-    phase: str
-    text: str
-    #: What this step added, and what was still wanted after it.
-    covered: Resources
-    remaining: Resources
-    #: The first of the machines it is about.
-    machine_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +110,8 @@ class NeedExplanation:
     view: NeedView
     #: The deciding reason.
     sentence: str
-    steps: tuple[ExplainStep, ...]
+    #: What each phase added, and what was still wanted after it.
+    steps: tuple[MachineStep, ...]
     candidates: tuple[CandidateVerdict, ...]
     #: Machines the Need was free to take, those it took included.
     total_candidates: int

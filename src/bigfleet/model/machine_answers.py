@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
+from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
@@ -22,7 +23,8 @@ class WhyNotQuestion(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class WhyNotCall:
-    question: WhyNotQuestion
+    #: None: not said, or a question of a later version.
+    question: WhyNotQuestion | None
     machine: str = ""
     need: NeedKey | None = None
     #: 0: the last finished one.
@@ -80,3 +82,56 @@ class MachineAnswer:
     keep_rank: int = 0
     #: When it may be released as it stands; None: never, or not known.
     release_after: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionQuery:
+    """AND between fields, OR inside one; what is empty matches everything."""
+
+    from_cycle: int = 0
+    to_cycle: int = 0
+    kinds: tuple[ActionKind, ...] = ()
+    cluster: str = ""
+    machine: str = ""
+    need: NeedKey | None = None
+    #: The newest so many; 0: as many as may be asked for.
+    limit: int = 0
+
+    def matches(self, view: ActionView) -> bool:
+        return (
+            view.cycle >= self.from_cycle
+            and (not self.to_cycle or view.cycle <= self.to_cycle)
+            and (not self.kinds or view.kind in self.kinds)
+            and (not self.cluster or self.cluster == view.cluster)
+            and (not self.machine or self.machine == view.machine)
+            and (self.need is None or self.need == view.need)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionList:
+    #: Newest last.
+    decisions: tuple[ActionView, ...]
+    #: Older ones match, or are no longer remembered.
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CycleCall:
+    #: 0: the last finished one.
+    cycle: int = 0
+    #: 0: as many as may be asked for.
+    limit: int = 0
+    first_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CycleView:
+    cycle: int
+    at: Instant
+    #: In order of emission.
+    actions: tuple[ActionView, ...]
+    total_actions: int
+    machines: int
+    needs: int
+    unsatisfied_needs: int

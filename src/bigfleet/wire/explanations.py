@@ -7,22 +7,18 @@ from bigfleet.model.explanations import (
     Competitor,
     CostView,
     ExplainNeedCall,
-    ExplainStep,
     NeedExplanation,
     RejectCount,
     VictimVerdict,
 )
-from bigfleet.model.machine_answers import Check
 from bigfleet.model.need_states import NeedState
+from bigfleet.wire.machine_answers import CHECK, STEP
 from bigfleet.wire.machine_views import NEED_KEY, RESERVATION
 from bigfleet.wire.need_listings import REASON
-from bigfleet.wire.needs import RESOURCES
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec, by_number
 from bigfleet.wire.shard_read import NEED_VIEW
 
-CHECK = RecordCodec(Check, shared.Check)
 COST = RecordCodec(CostView, shared.CostView)
-STEP = RecordCodec(ExplainStep, pb.ExplainStep, covered=RESOURCES, remaining=RESOURCES)
 CANDIDATE = RecordCodec(
     CandidateVerdict, pb.CandidateVerdict, cost=COST, checks=CHECK, holder=NEED_KEY
 )

@@ -226,7 +226,8 @@ class ShardProcess(Process):
         read = RpcService(SHARD_READ, ReadAnswers(self.state))
         times = self.context.times
         real_of = (lambda instant: instant) if times is None else times.times.real_of
-        answers = AdminAnswers(self.state, self._outlet, self._usage, real_of)
+        kept = None if self._journal is None else self._data_dir / "journal"
+        answers = AdminAnswers(self.state, self._outlet, self._usage, real_of, kept)
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
             self.sessions,
