@@ -107,7 +107,7 @@ async def test_a_past_cycle_is_read_from_the_journal(asked: Asked, tmp_path: Pat
 async def test_what_is_not_kept_or_not_there_is_refused_with_its_code(
     asked: Asked, tmp_path: Path
 ) -> None:
-    explanations, cycles = asked
+    explanations, _ = asked
     key = NeedKey("a", "f", "g")
 
     async def refusal(call: ExplainNeedCall, journal: Path | None = tmp_path) -> Code:
