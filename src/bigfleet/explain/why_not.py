@@ -410,8 +410,7 @@ def _reclaim(cycle: DecidedCycle, row: int) -> Iterator[_Finding]:
         actual = f"claimed by {who}, number {place} of {of} in keep order"
         remedies = (
             f"less demand of {cycle.need_name(holder)}",
-            f"a machine that is kept before it: cheaper, or of a higher reclamation penalty"
-            f" (number 1 to {of} by price, then penalty)",
+            "a cheaper machine of the cluster, or one of a higher reclamation penalty",
         )
         yield _finding("claimed", False, "claimed by no Need", actual, actual, *remedies)
     else:
