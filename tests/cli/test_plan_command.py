@@ -154,7 +154,6 @@ machines:
     [
         (["plan", "no-such-file.yaml"], "cannot read the fleet file: No such file"),
         (["plan", "."], "cannot read the fleet file"),
-        (["plan", FIRST_LOOK, "--verify"], "the verifier is not part of this version"),
         (["plan", FIRST_LOOK, "--workers", "0"], "0 is not in the range"),
         (["plan", FIRST_LOOK, "-o", "xml"], "'xml' is not one of"),
         (["plan", FIRST_LOOK, "--colour"], "No such option"),

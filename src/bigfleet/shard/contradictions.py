@@ -4,6 +4,7 @@ from bigfleet.model.syntax import is_address
 from bigfleet.shard.failures.deadline_overrides import why_not_overridden
 from bigfleet.shard.label_defaults import why_not_label_defaults
 from bigfleet.shard.settings import ShardSettings
+from bigfleet.verifier.policy import problems_of
 
 Contradictions = list[tuple[str, str]]
 
@@ -24,7 +25,7 @@ def contradictions_of(settings: ShardSettings) -> Contradictions:
         if _value(settings, low) > _value(settings, high)
     ]
     found += _names(settings) + _addresses(settings) + _providers(settings)
-    return found + _of_single_providers(settings)
+    return found + _of_single_providers(settings) + _of_verifier(settings)
 
 
 def _value(settings: ShardSettings, key: str) -> float:
@@ -69,6 +70,14 @@ def _providers(settings: ShardSettings) -> Contradictions:
             found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
         seen.add(name)
     return found
+
+
+def _of_verifier(settings: ShardSettings) -> Contradictions:
+    chosen = settings.verifier
+    problems = problems_of(
+        chosen.freeze_windows, chosen.spend_ceiling, chosen.reclaim_zone_fraction
+    )
+    return [(f"verifier.{name}", problem) for name, problem in problems.items()]
 
 
 def _of_single_providers(settings: ShardSettings) -> Contradictions:

@@ -46,6 +46,7 @@ from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.coordination.coordination import Coordination
+    from bigfleet.shard.rails.verification import Verification
 
 #: Decisions that can still be listed; the journal keeps all of them.
 REMEMBERED = 2000
@@ -59,6 +60,7 @@ class DecisionNeighbours(Protocol):
     """Parts that are made after the decision loop."""
 
     coordination: "Coordination"
+    verification: "Verification"
 
 
 class DecisionLoop:
@@ -176,6 +178,7 @@ class DecisionLoop:
 
     def begin(self, at: Instant) -> CycleInput:
         self.number += 1
+        self._parts.verification.on_cycle_begun()
         snapshot = self._machines.inventory.snapshot()
         self._drop_unclaimed(snapshot, at)
         self._given_up.clear()
@@ -215,6 +218,8 @@ class DecisionLoop:
             self._preempted,
             at,
         )
+        started = (action.machine for _, action in disposed.enqueued())
+        self._parts.verification.on_started(started, at)
         record(disposed, thought.sentences, given.number, self._effects)
         self._count_left_out(thought)
         cut = (*thought.considered.left_victims, *_cut_victims(disposed), *self._given_up)
