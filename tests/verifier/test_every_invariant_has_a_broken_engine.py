@@ -106,12 +106,12 @@ def test_v1_a_machine_of_another_shard_is_left_alone() -> None:
     assert len(vetoes(strange)) == 8
 
 
-@pytest.mark.parametrize("standing", [{"reported": False}, {"held": True}], ids=["silent", "held"])
+@pytest.mark.parametrize(("reported", "held"), [(False, False), (True, True)])
 def test_v3_an_engine_that_reclaims_from_a_cluster_whose_demand_is_not_known(
-    standing: dict[str, bool],
+    reported: bool, held: bool
 ) -> None:
     sound = batch(fleet())
-    unknown = replace(sound.clusters["gone"], **standing)
+    unknown = replace(sound.clusters["gone"], reported=reported, held=held)
     found = vetoes(replace(sound, clusters={"gone": unknown}))
     assert sorted(found) == [f"left-{i}" for i in range(8)]
     assert {veto.invariant for veto in found.values()} == {V.V3}
@@ -187,6 +187,7 @@ def test_v8_provisions_beyond_the_ceiling_go_lowest_precedence_first() -> None:
         found = vetoes(sound, Policy(spend_ceiling=ceiling, reclaim_zone_fraction=0))
         assert (ceiling, sorted(found)) == (ceiling, vetoed)
         assert {veto.invariant for veto in found.values()} <= {V.V8}
+    found = vetoes(sound, Policy(spend_ceiling=80.0))
     assert "over the ceiling of $80.00/h" in found["slot-1"].what
 
 

@@ -1,5 +1,6 @@
 """The verifier as the last rail of a shard: what it stops, what it remembers and who is told."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -116,7 +117,8 @@ def test_short_cycles_do_not_void_the_cap_of_a_zone() -> None:
     rig.report()
     for _ in range(10):
         rig.cycle()
-    assert sorted(dispositions(rig).values()) == [*[Disposition.ENQUEUED] * 3, *[9] * 3]
+    told = Counter(dispositions(rig).values())
+    assert told == {Disposition.ENQUEUED: 3, Disposition.VETOED: 3}
     assert len(rig.state.parts.drains.reclaiming()) == 3
     rig.at += 61 * SECOND
     rig.cycle()

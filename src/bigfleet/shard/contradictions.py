@@ -4,7 +4,6 @@ from bigfleet.model.syntax import is_address
 from bigfleet.shard.failures.deadline_overrides import why_not_overridden
 from bigfleet.shard.label_defaults import why_not_label_defaults
 from bigfleet.shard.settings import ShardSettings
-from bigfleet.verifier.policy import problems_of
 
 Contradictions = list[tuple[str, str]]
 
@@ -73,6 +72,8 @@ def _providers(settings: ShardSettings) -> Contradictions:
 
 
 def _of_verifier(settings: ShardSettings) -> Contradictions:
+    from bigfleet.verifier.policy import problems_of  # the help of a process needs none of it
+
     chosen = settings.verifier
     problems = problems_of(
         chosen.freeze_windows, chosen.spend_ceiling, chosen.reclaim_zone_fraction
