@@ -151,14 +151,22 @@ def test_v6_an_engine_without_the_cap_of_a_cluster_and_cycle() -> None:
     assert found["left-2"].what == "cluster gone loses at most 2 machines in a cycle"
 
 
+#: The cap of a cycle allows everything, that of a zone half of it.
+UNHURRIED = Policy(reclaim_cap_fraction=1.0)
+
+
+def test_v6_where_the_cap_is_turned_off_so_is_that_of_a_zone() -> None:
+    assert vetoes(batch(fleet()), Policy()) == {}
+
+
 def test_v6_short_cycles_do_not_empty_a_zone() -> None:
     """Half of its machines within a minute, in however many cycles."""
     recent, sound = RecentReclaims(), batch(fleet())
     recent.started([("gone", "b")] * 3, NOW - 59 * 10**9)
-    found = vetoes(sound, Policy(), recent)
+    found = vetoes(sound, UNHURRIED, recent)
     assert sorted(found) == [f"left-{i}" for i in range(1, 8)]
     assert "at most 4 of its 8 machines in zone b within 60 s" in found["left-7"].what
-    later = vetoes(replace(sound, at=NOW + 2 * 10**9), Policy(), recent)
+    later = vetoes(replace(sound, at=NOW + 2 * 10**9), UNHURRIED, recent)
     assert sorted(later) == [f"left-{i}" for i in range(4, 8)]
 
 

@@ -22,7 +22,8 @@ from bigfleet.shard.settings import RailSettings, ShardSettings, VerifierSetting
 from tests.shard_cases.rig import SHOP, Rig, cores, machine
 
 S = MachineState
-UNCAPPED = RailSettings(reclaim_cap_fraction=0)
+#: A cycle may reclaim everything, as far as the rails go.
+UNCAPPED = RailSettings(reclaim_cap_fraction=1.0)
 
 
 def slot(name: str, price: float = 1.0) -> Machine:

@@ -208,7 +208,8 @@ class VerifierSettings:
     )
     reclaim_zone_fraction: float = setting(
         0.5,
-        "part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any",
+        "part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any, "
+        "as where rails.reclaim_cap_fraction is 0",
         reloadable=True,
         most=1,
     )

@@ -52,7 +52,9 @@ def place_of(batch: Batch, columns: Columns, position: int) -> Place:
 def over_reclaim_caps(
     batch: Batch, columns: Columns, left: Sequence[int], policy: Policy, recent: RecentReclaims
 ) -> Iterable[Finding]:
-    """V6, in order of emission."""
+    """V6, in order of emission. Where people turned the cap off, there is nothing to keep to."""
+    if not policy.reclaim_cap_fraction:
+        return
     lost: Counter[str] = Counter()
     lost_in_zone = Counter() if batch.at is None else recent.lost(batch.at)
     unknown = ClusterStanding()
@@ -62,7 +64,7 @@ def over_reclaim_caps(
         cluster, zone = place = place_of(batch, columns, position)
         standing = batch.clusters.get(cluster, unknown)
         cap = max(1, int(policy.reclaim_cap_fraction * standing.configured))
-        if policy.reclaim_cap_fraction and lost[cluster] >= cap:
+        if lost[cluster] >= cap:
             yield position, f"cluster {cluster} loses at most {cap} machines in a cycle"
             continue
         in_zone = standing.configured_of_zone.get(zone, 0)

@@ -17,7 +17,7 @@ class Policy:
     spend_ceiling: float = 0.0
     #: Part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any.
     reclaim_zone_fraction: float = 0.5
-    #: The reclaim cap of the rails, per cluster and cycle; 0: none.
+    #: The reclaim cap of the rails, per cluster and cycle; 0: none, and none of a zone either.
     reclaim_cap_fraction: float = 0.0
 
 
