@@ -14,6 +14,8 @@ from bigfleet.model.resources import Resources
 from bigfleet.verifier.facts import INCIDENTS, Fence, Invariant
 from bigfleet.verifier.limits import RecentReclaims
 from bigfleet.verifier.policy import Policy, policy_of
+from bigfleet.verifier.verify import verify
+from tests.verifier.bench import large_batch
 from tests.verifier.broken_engines import (
     LOW,
     TRAINING,
@@ -281,3 +283,7 @@ def test_v12_who_may_take_a_reserved_machine(
     first = next(a for a in taken(decision) if a.machine == "freed")
     found = vetoes(batch(given, lambda _: [first]))
     assert {veto.invariant for veto in found.values()} == ({V.V12} if stopped else set())
+
+
+def test_nothing_is_vetoed_in_the_large_batch_of_the_bench() -> None:
+    assert verify(large_batch(), UNHURRIED, RecentReclaims()) == {}

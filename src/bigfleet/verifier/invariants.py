@@ -7,9 +7,11 @@ its actions looked for. So a sound batch of 100,000 actions costs a few hundred 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import chain
+from operator import index, itemgetter
+from typing import Any, TypeVar
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import CapacityType, MachineState
@@ -46,15 +48,17 @@ class Columns:
     machine: Sequence[str]
     cluster: Sequence[str]
     #: Positions by kind, ascending.
-    positions: Mapping[int, Sequence[int]]
+    positions: Mapping[int, list[int]]
 
     def of_kinds(self, *kinds: int) -> list[int]:
-        found = [self.positions.get(kind, ()) for kind in kinds]
-        return sorted(position for each in found for position in each)
+        """Ascending."""
+        found = [self.positions.get(kind, []) for kind in kinds]
+        return found[0] if len(found) == 1 else sorted(chain(*found))
 
 
 def columns_of(batch: Batch) -> Columns:
-    kind = [int(action.kind) for action in batch.actions]
+    # For a member of an enum, each set and each comparison below would ask Python code.
+    kind = [index(action.kind) for action in batch.actions]
     positions: dict[int, list[int]] = defaultdict(list)
     for position, each in enumerate(kind):
         positions[each].append(position)
@@ -66,14 +70,23 @@ def columns_of(batch: Batch) -> Columns:
     )
 
 
+def taken(column: Sequence[Case], positions: Sequence[int]) -> Sequence[Case]:
+    """The values at these positions."""
+    if len(positions) < 2:
+        return [column[position] for position in positions]
+    values: tuple[Case, ...] = itemgetter(*positions)(column)
+    return values
+
+
 def _wrong(
-    positions: Sequence[int], cases: Iterable[Case], why: Callable[[Case], str]
+    positions: Sequence[int], columns: Sequence[Sequence[Any]], why: Callable[..., str]
 ) -> Iterator[Finding]:
-    """Those of the positions whose case is wrong; `cases` are theirs, in order."""
-    every = list(cases)
-    problems = {case: problem for case in set(every) if (problem := why(case))}
+    """Those of the positions whose case is wrong. A case is a value of each column, which has one
+    for every position."""
+    problems = {case: said for case in set(zip(*columns, strict=True)) if (said := why(*case))}
     if problems:
-        for position, case in zip(positions, every, strict=True):
+        cases = zip(*columns, strict=True)
+        for position, case in zip(positions, cases, strict=True):
             if case in problems:
                 yield position, problems[case]
 
@@ -90,8 +103,7 @@ def machine_is_free_for_it(batch: Batch, columns: Columns) -> Iterator[Finding]:
                 yield position, f"{machine} has another action in the same batch"
             acted.add(machine)
 
-    def why(case: tuple[int, int, bool]) -> str:
-        kind, state, owned = case
+    def why(kind: int, state: int, owned: bool) -> str:
         wanted = _STATE_WANTED[kind]
         if not state:
             return "there is no such machine"
@@ -99,16 +111,18 @@ def machine_is_free_for_it(batch: Batch, columns: Columns) -> Iterator[Finding]:
             return f"it is {MachineState(state).label}, and must be {wanted.label}"
         return "" if owned else "it is not this shard's"
 
-    cases = zip(columns.kind, batch.state, batch.owned, strict=True)
-    for position, problem in _wrong(range(len(batch)), cases, why):
+    looked_at = (columns.kind, batch.state, batch.owned)
+    for position, problem in _wrong(range(len(batch)), looked_at, why):
         yield position, f"{columns.machine[position]}: {problem}"
     yield from _of_another_cluster(batch, columns)
 
 
 def _of_another_cluster(batch: Batch, columns: Columns) -> Iterator[Finding]:
     """Only the cluster that has a machine can lose it."""
-    taken = columns.of_kinds(RECLAIM, PREEMPT)
-    for position in taken:
+    leaving = columns.of_kinds(RECLAIM, PREEMPT)
+    if [*taken(columns.cluster, leaving)] == [*taken(batch.bound_to, leaving)]:
+        return
+    for position in leaving:
         if columns.cluster[position] != batch.bound_to[position]:
             bound = batch.bound_to[position] or "no cluster"
             machine, cluster = columns.machine[position], columns.cluster[position]
@@ -123,7 +137,7 @@ def nothing_owned_is_deleted(batch: Batch, columns: Columns) -> Iterator[Finding
         kind = batch.shapes[shape].capacity_type if shape != NONE else CapacityType.UNSPECIFIED
         return "" if kind in _DELETABLE else f"{kind.label} capacity is never deleted"
 
-    yield from _wrong(deletes, (batch.shape[p] for p in deletes), why)
+    yield from _wrong(deletes, (taken(batch.shape, deletes),), why)
 
 
 # -- V3: the cluster that loses a machine ----------------------------------------------------------
@@ -139,7 +153,7 @@ def cluster_has_reported(batch: Batch, columns: Columns) -> Iterator[Finding]:
             return f"cluster {cluster} has sent no roll-up since the shard started"
         return f"the latest roll-up of cluster {cluster} is held" if standing.held else ""
 
-    yield from _wrong(reclaims, (columns.cluster[p] for p in reclaims), why)
+    yield from _wrong(reclaims, (taken(columns.cluster, reclaims),), why)
 
 
 # -- V4: the victim --------------------------------------------------------------------------------
@@ -149,8 +163,9 @@ def victim_is_lower(batch: Batch, columns: Columns) -> Iterator[Finding]:
     """V4: by the accepted demand and the stamp, not by what the action says of itself."""
     preempts = columns.of_kinds(PREEMPT)
 
-    def why(case: tuple[int, int, int, int, str, int]) -> str:
-        preemptor, claimant, stamped, shape, cluster, said = case
+    def why(
+        preemptor: int, claimant: int, stamped: int, shape: int, cluster: str, said: int
+    ) -> str:
         if preemptor == NONE:
             return "no Need of the accepted demand preempts it"
         higher = batch.needs[preemptor].row.profile.priority
@@ -166,18 +181,13 @@ def victim_is_lower(batch: Batch, columns: Columns) -> Iterator[Finding]:
             return f"its priority is {lower}, that of {_named(batch.needs[preemptor])} {higher}"
         return ""
 
-    cases = (
-        (
-            batch.need[p],
-            batch.claimant[p],
-            batch.stamped_priority[p],
-            batch.shape[p],
-            batch.bound_to[p],
-            batch.actions[p].preemptor_priority,
-        )
-        for p in preempts
+    columns_of_victims = (
+        *(taken(column, preempts) for column in (batch.need, batch.claimant)),
+        *(taken(column, preempts) for column in (batch.stamped_priority, batch.shape)),
+        taken(batch.bound_to, preempts),
+        [batch.actions[position].preemptor_priority for position in preempts],
     )
-    yield from _wrong(preempts, cases, why)
+    yield from _wrong(preempts, columns_of_victims, why)
 
 
 def _named(need: AskingNeed) -> str:
@@ -195,8 +205,7 @@ def machine_matches_a_need(batch: Batch, columns: Columns) -> Iterator[Finding]:
     """V5."""
     acquired = columns.of_kinds(BOOTSTRAP, PROVISION)
 
-    def why(case: tuple[int, int, str]) -> str:
-        need, shape, cluster = case
+    def why(need: int, shape: int, cluster: str) -> str:
         if need == NONE:
             return f"no Need of the accepted demand of {cluster} asks for it"
         asking = batch.needs[need]
@@ -205,26 +214,23 @@ def machine_matches_a_need(batch: Batch, columns: Columns) -> Iterator[Finding]:
         problem = _why_unfit(batch, shape, asking)
         return f"{_named(asking)} does not match it: {problem}" if problem else ""
 
-    cases = ((batch.need[p], batch.shape[p], columns.cluster[p]) for p in acquired)
-    yield from _wrong(acquired, cases, why)
+    looked_at = (batch.need, batch.shape, columns.cluster)
+    yield from _wrong(acquired, [taken(column, acquired) for column in looked_at], why)
 
 
 def need_stops_when_covered(batch: Batch, columns: Columns) -> Iterator[Finding]:
     """V11. A strict Spread goes from zone to zone: any of its machines may be the last it took."""
-    acquired = [
-        p
-        for p in columns.of_kinds(BOOTSTRAP, PROVISION)
-        if batch.need[p] != NONE and batch.shape[p] != NONE
-    ]
-    needs = [batch.need[p] for p in acquired]
-    shapes = [batch.shape[p] for p in acquired]
-    taken: dict[int, dict[int, int]] = defaultdict(dict)
+    acquired = columns.of_kinds(BOOTSTRAP, PROVISION)
+    needs, shapes = taken(batch.need, acquired), taken(batch.shape, acquired)
+    shapes_of: dict[int, dict[int, int]] = defaultdict(dict)
     for (need, shape), count in Counter(zip(needs, shapes, strict=True)).items():
-        taken[need][shape] = count
-    last = dict(zip(needs, shapes, strict=True))
+        if NONE not in (need, shape):
+            shapes_of[need][shape] = count
+    known = ((need, shape) for need, shape in zip(needs, shapes, strict=True) if shape != NONE)
+    last = dict(known)
     beyond = {
         need
-        for need, counts in taken.items()
+        for need, counts in shapes_of.items()
         if not _needs_its_last(batch, batch.needs[need], counts, last[need])
     }
     if not beyond:

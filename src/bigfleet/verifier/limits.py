@@ -6,13 +6,13 @@ against use anything up.
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant
 from bigfleet.model.reasons import dollars_text
 from bigfleet.verifier.facts import NONE, Batch, ClusterStanding
-from bigfleet.verifier.freezes import FROZEN_KINDS
-from bigfleet.verifier.invariants import DELETE, PROVISION, RECLAIM, Columns, Finding
+from bigfleet.verifier.invariants import Columns, Finding, taken
 from bigfleet.verifier.policy import Policy
 
 WINDOW_SECONDS = 60
@@ -52,48 +52,56 @@ def place_of(batch: Batch, columns: Columns, position: int) -> Place:
 def over_reclaim_caps(
     batch: Batch, columns: Columns, left: Sequence[int], policy: Policy, recent: RecentReclaims
 ) -> Iterable[Finding]:
-    """V6, in order of emission. Where people turned the cap off, there is nothing to keep to."""
+    """V6 of the Reclaims that are left, in order of emission. Where people turned the cap off,
+    there is nothing to keep to."""
     if not policy.reclaim_cap_fraction:
         return
     lost: Counter[str] = Counter()
     lost_in_zone = Counter() if batch.at is None else recent.lost(batch.at)
-    unknown = ClusterStanding()
+    caps: dict[Place, _Caps] = {}
     for position in left:
-        if columns.kind[position] != RECLAIM:
-            continue
         cluster, zone = place = place_of(batch, columns, position)
-        standing = batch.clusters.get(cluster, unknown)
-        cap = max(1, int(policy.reclaim_cap_fraction * standing.configured))
-        if lost[cluster] >= cap:
-            yield position, f"cluster {cluster} loses at most {cap} machines in a cycle"
-            continue
-        in_zone = standing.configured_of_zone.get(zone, 0)
-        zone_cap = max(1, int(policy.reclaim_zone_fraction * in_zone))
-        if policy.reclaim_zone_fraction and lost_in_zone[place] >= zone_cap:
-            text = f"cluster {cluster} loses at most {zone_cap} of its {in_zone} machines"
+        cap = caps.get(place)
+        if cap is None:
+            cap = caps[place] = _caps_of(batch, policy, place)
+        if lost[cluster] >= cap.of_cycle:
+            yield position, f"cluster {cluster} loses at most {cap.of_cycle} machines in a cycle"
+        elif policy.reclaim_zone_fraction and lost_in_zone[place] >= cap.of_zone:
+            text = f"cluster {cluster} loses at most {cap.of_zone} of its {cap.in_zone} machines"
             yield position, f"{text} in zone {zone or '(none)'} within {WINDOW_SECONDS} s"
-            continue
-        lost[cluster] += 1
-        lost_in_zone[place] += 1
+        else:
+            lost[cluster] += 1
+            lost_in_zone[place] += 1
+
+
+class _Caps(NamedTuple):
+    of_cycle: int
+    of_zone: int
+    in_zone: int
+
+
+def _caps_of(batch: Batch, policy: Policy, place: Place) -> _Caps:
+    standing = batch.clusters.get(place[0], ClusterStanding())
+    in_zone = standing.configured_of_zone.get(place[1], 0)
+    return _Caps(
+        max(1, int(policy.reclaim_cap_fraction * standing.configured)),
+        max(1, int(policy.reclaim_zone_fraction * in_zone)),
+        in_zone,
+    )
 
 
 def frozen(
     batch: Batch, columns: Columns, left: Sequence[int], policy: Policy
 ) -> Iterable[Finding]:
-    """V7."""
+    """V7 of the Reclaims and Deletes that are left."""
     at = batch.at
     if at is None or not policy.freeze_windows:
         return
     ends = ((window, window.ends(at)) for window in policy.freeze_windows)
     open_now = [(window, end) for window, end in ends if end is not None]
-    if not open_now:
-        return
-    for position in left:
-        if columns.kind[position] not in (RECLAIM, DELETE):
-            continue
-        kind = ActionKind(columns.kind[position])
-        assert kind in FROZEN_KINDS, "only these are looked at"
+    for position in left if open_now else ():
         cluster, zone = place_of(batch, columns, position)
+        kind = ActionKind(columns.kind[position])
         for window, end in open_now:
             if window.covers(kind, cluster, zone):
                 minutes = -(-(end - at) // 60_000_000_000)
@@ -104,26 +112,28 @@ def frozen(
 def over_spend_ceiling(
     batch: Batch, columns: Columns, left: Sequence[int], policy: Policy
 ) -> Iterable[Finding]:
-    """V8: the lowest precedence goes first, and of one precedence what was emitted last."""
+    """V8 of the Provisions that are left: the lowest precedence goes first, and of one precedence
+    what was emitted last."""
     ceiling = policy.spend_ceiling
     if not ceiling:
         return
-    buys = [
-        (_precedence(batch, position), -position, batch.shapes[batch.shape[position]])
-        for position in left
-        if columns.kind[position] == PROVISION and batch.shape[position] != NONE
-    ]
-    total = batch.spend_per_hour + sum(shape.price_per_hour for _, _, shape in buys)
-    buys.sort(key=lambda each: each[:2])
-    for _, negative, shape in buys:
+    prices = [each.price_per_hour for each in batch.shapes]
+    shapes = Counter(taken(batch.shape, left))
+    bought = sum(prices[shape] * count for shape, count in shapes.items() if shape != NONE)
+    total = batch.spend_per_hour + bought
+    if total <= ceiling:
+        return
+    for position in sorted(left, key=lambda each: (_precedence(batch, each), -each)):
+        shape = batch.shape[position]
+        price = 0.0 if shape == NONE else prices[shape]
         if total <= ceiling:
             return
-        if shape.price_per_hour <= 0:
+        if price <= 0:
             continue
-        total -= shape.price_per_hour
+        total -= price
         yield (
-            -negative,
-            f"at {dollars_text(shape.price_per_hour)}/h it would take the fleet, at"
+            position,
+            f"at {dollars_text(price)}/h it would take the fleet, at"
             f" {dollars_text(batch.spend_per_hour)}/h with what is ordered, over the ceiling of"
             f" {dollars_text(ceiling)}/h",
         )

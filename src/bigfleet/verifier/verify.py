@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.verifier import invariants, limits
 from bigfleet.verifier.facts import INCIDENTS, Batch, Invariant, Veto
-from bigfleet.verifier.invariants import Finding, columns_of
+from bigfleet.verifier.invariants import DELETE, PROVISION, RECLAIM, Finding, columns_of
 from bigfleet.verifier.limits import RecentReclaims
 from bigfleet.verifier.policy import Policy
 
@@ -36,15 +36,13 @@ def verify(batch: Batch, policy: Policy, recent: RecentReclaims) -> Mapping[int,
     found: dict[int, Veto] = {}
     for invariant, check in _OF_BATCH:
         _add(found, invariant, check(batch, columns))
-    _add(found, Invariant.V7, limits.frozen(batch, columns, _left(batch, found), policy))
-    _add(
-        found,
-        Invariant.V6,
-        limits.over_reclaim_caps(batch, columns, _left(batch, found), policy, recent),
-    )
-    _add(
-        found, Invariant.V8, limits.over_spend_ceiling(batch, columns, _left(batch, found), policy)
-    )
+    leaving = _left(columns.of_kinds(RECLAIM, DELETE), found)
+    _add(found, Invariant.V7, limits.frozen(batch, columns, leaving, policy))
+    reclaims = _left(columns.of_kinds(RECLAIM), found)
+    over = limits.over_reclaim_caps(batch, columns, reclaims, policy, recent)
+    _add(found, Invariant.V6, over)
+    buys = _left(columns.of_kinds(PROVISION), found)
+    _add(found, Invariant.V8, limits.over_spend_ceiling(batch, columns, buys, policy))
     return found
 
 
@@ -59,7 +57,7 @@ def reclaimed_places(batch: Batch, started: Iterable[str]) -> list[tuple[str, st
     columns, names = columns_of(batch), set(started)
     return [
         limits.place_of(batch, columns, position)
-        for position in columns.of_kinds(invariants.RECLAIM)
+        for position in columns.of_kinds(RECLAIM)
         if columns.machine[position] in names
     ]
 
@@ -69,7 +67,5 @@ def _add(found: dict[int, Veto], invariant: Invariant, findings: Iterable[Findin
         found.setdefault(position, Veto(invariant, what, invariant in INCIDENTS))
 
 
-def _left(batch: Batch, found: Mapping[int, Veto]) -> Sequence[int]:
-    if not found:
-        return range(len(batch))
-    return [position for position in range(len(batch)) if position not in found]
+def _left(positions: Sequence[int], found: Mapping[int, Veto]) -> Sequence[int]:
+    return [position for position in positions if position not in found] if found else positions
