@@ -15,6 +15,7 @@ import msgspec
 
 from bigfleet.model.actions import Action
 from bigfleet.model.machines import Instant
+from bigfleet.model.memory import Reservation
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_admin import Audit
@@ -82,6 +83,8 @@ class Verification:
         self._parts = parts
         self._epoch = epoch
         self._decided_under = Fence(epoch)
+        #: Of the cycle that runs.
+        self._reservations: Mapping[str, Reservation] = {}
         self._recent = RecentReclaims()
         #: The batch of the running cycle, until it is known what of it was started.
         self._batch: Batch | None = None
@@ -112,7 +115,9 @@ class Verification:
 
     # -- every cycle -----------------------------------------------------------------------------
 
-    def on_cycle_begun(self) -> None:
+    def on_cycle_begun(self, reservations: Mapping[str, Reservation]) -> None:
+        """`reservations`: those the engine is given, by machine."""
+        self._reservations = reservations
         self._decided_under = Fence(self._epoch, self._parts.coordination.term)
 
     def vetoes(self, actions: Sequence[Action], at: Instant) -> Mapping[int, Reason]:
@@ -138,10 +143,9 @@ class Verification:
 
     def _batch_of(self, actions: Sequence[Action], at: Instant) -> Batch:
         parts = self._parts
-        decision, given = parts.decision_loop.decision, parts.decision_loop.given
+        decision, inventory = parts.decision_loop.decision, parts.machines.inventory
         assert decision is not None, "a decision is being carried out"
-        assert given is not None, "it was made on something"
-        snapshot, inventory = given.snapshot, parts.machines.inventory
+        snapshot = decision.outcome.scene.snapshot
         rows = rows_of(snapshot, actions)
         columns, present = inventory.columns_now(snapshot, rows)
         owned = [parts.reconciler.is_owned(action.machine) for action in actions]
@@ -150,7 +154,7 @@ class Verification:
         return batch_of(
             decision,
             actions,
-            given.memory.reservations,
+            self._reservations,
             rows=rows,
             live=MachinesNow(columns, inventory.tables, present & (rows >= 0), owned),
             reported=parts.ingest.reported,
