@@ -27,7 +27,7 @@ async def test_it_works_until_it_is_told_to_stop_and_gives_the_lease_back(tmp_pa
         async with serving(*words(server, tmp_path)) as running:
             await server.until(lambda: requests(server, "uid-web-1"))
             (off,) = running.logged("provisioning_requests.off")
-            assert "what-if" in off["msg"]
+            assert "shard_addr" in off["msg"]
             running.send(signal.SIGTERM)
             assert await running.ended() == 0
             assert running.logged("podwatch.stopped")
