@@ -297,7 +297,8 @@ class Book:
             share = best_share(create.spec, self.bookings.settled(left.values(), at))
             if share is not None:
                 return replace(decision, instructions=(TakeOver(share, create),))
-        if left or (booking.is_open and not booking.is_whole):
+        unmade = booking.is_open and not booking.is_whole
+        if left or unmade or self.expected(booking.uid, at):
             # A share is on its way, or the booking ends: either way one stands for the pod now.
             return Decision(PodOutcome.NOT_YET_KNOWN, (), at + _LOOK_AGAIN)
         return decision

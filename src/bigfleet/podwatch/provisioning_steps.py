@@ -93,7 +93,13 @@ class _Memory:
     ask_at: Instant = 0
     standing: CapacityAnswer | None = None
     look_at: Instant = 0
+    #: Since when every answer was no, and when the last one came.
     short_since: Instant | None = None
+    looked_at: Instant = 0
+
+    def is_short_for(self, seconds: float) -> bool:
+        """By answers alone: the time since the last one says nothing."""
+        return self.short_since is not None and self.looked_at >= self.short_since + _nanos(seconds)
 
 
 @dataclass(slots=True)
@@ -113,7 +119,7 @@ class ProvisioningSteps:
             memory.refusals = 0 if answer.verdict is Verdict.YES else memory.refusals + 1
             memory.ask_at = ASK_AGAIN.after(memory.refusals, at)
             return
-        memory.standing = answer
+        memory.standing, memory.looked_at = answer, at
         if answer.verdict is not Verdict.NO:
             memory.short_since = None
         elif memory.short_since is None:
@@ -172,7 +178,7 @@ class ProvisioningSteps:
             return Step(conditions=_expired(view, why))
         if not isinstance(view.plan, BookingPlan):
             return Step(books=None, again_at=min(deadline, at + _nanos(REREAD_SECONDS)))
-        if memory.short_since is not None and at >= memory.short_since + _nanos(SHORT_SECONDS):
+        if memory.is_short_for(SHORT_SECONDS):
             memory.refusals += 1
             memory.ask_at, memory.short_since = ASK_AGAIN.after(memory.refusals, at), None
             memory.answer, memory.standing = CapacityAnswer(Verdict.NO, why), None
@@ -202,8 +208,7 @@ class ProvisioningSteps:
         if at >= ends:
             text = f"it was booked for {BOOKING_SECONDS:.0f} s, until {_text(ends)}"
             return Step(conditions=(booking_expired(f"{text}; pods that use it keep asking"),))
-        short = memory.short_since
-        if short is not None and at >= short + _nanos(REVOKED_SECONDS):
+        if memory.is_short_for(REVOKED_SECONDS):
             why = memory.standing.text if memory.standing is not None else ""
             text = f"what was booked is not covered any more: {why}"
             return Step(conditions=(capacity_revoked("CapacityIsNotFound", text),))

@@ -9,7 +9,7 @@ from typing import Any
 
 from bigfleet.model.errors import BadInput
 from bigfleet.model.settings import Seconds, setting
-from bigfleet.model.syntax import is_address, why_not_cluster_id
+from bigfleet.model.syntax import is_address
 
 _PRIORITY_LEAST, _PRIORITY_MOST = -(2**31), 2**31 - 1
 
@@ -27,7 +27,7 @@ class PodwatchSettings:
     )
     provisioning_requests: str = setting(
         "auto",
-        "ProvisioningRequests as demand; auto: where the cluster has them and shard_addr is set",
+        "ProvisioningRequests as demand; no shard answers what-if yet, so auto is false",
         choices=("auto", "true", "false"),
     )
     buffer_priority: int = setting(
@@ -63,15 +63,12 @@ def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
     from bigfleet.podwatch.taints import taints_of
 
     found = []
-    if settings.provisioning_requests == "true" and not settings.shard_addr:
-        text = "is missing: ProvisioningRequests are answered by a shard; name its host:port"
-        found.append(("shard_addr", text))
-    if settings.shard_addr and settings.provisioning_requests != "false":
-        if not settings.cluster_id:
-            text = "is missing: the shard is asked about this cluster; name it as the operator does"
-            found.append(("cluster_id", text))
-        elif wrong := why_not_cluster_id(settings.cluster_id):
-            found.append(("cluster_id", wrong))
+    if settings.provisioning_requests == "true":
+        text = (
+            "is true, but no shard of this version answers ProvisioningRequests: that needs its "
+            "what-if, which is not built yet; leave it at auto"
+        )
+        found.append(("provisioning_requests", text))
     try:
         taints_of(settings.taints)
     except BadInput as problem:

@@ -170,11 +170,8 @@ class PodwatchProcess(Process):
     async def _open(self) -> None:
         settings = self._settings
         await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
-        if settings.provisioning_requests == "auto" and self._provisioning_mode() == "false":
-            text = (
-                "ProvisioningRequests are left alone: a shard answers them; name it with "
-                "shard_addr, and this cluster with cluster_id"
-            )
+        if settings.provisioning_requests == "auto":
+            text = "ProvisioningRequests are left alone: they need a shard's what-if"
             self.context.log.info("provisioning_requests.off", msg=text)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
@@ -246,11 +243,9 @@ class PodwatchProcess(Process):
             self.provisioning.working.offer(booking)
 
     def _provisioning_mode(self) -> str:
-        """Without a shard to ask, `auto` is off."""
-        settings = self._settings
-        if settings.provisioning_requests == "auto" and not settings.shard_addr:
-            return "false"
-        return settings.provisioning_requests
+        """`auto` is off as long as no shard answers what-if."""
+        mode = self._settings.provisioning_requests
+        return "false" if mode == "auto" else mode
 
     def _shard_questions(self) -> CapacityQuestions:
         settings = self._settings
