@@ -105,6 +105,8 @@ class Member:
     def pause(self) -> None:
         """It holds its connections and does nothing."""
         os.kill(self.pid, signal.SIGSTOP)
+        # On a busy machine it may answer once more before it stops.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)

@@ -18,7 +18,8 @@ _FENCE = re.compile(
 _VARYING = [
     (re.compile(r"decided in [0-9.]+ (ms|s)\b"), "decided in <time>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?"), "<instant>"),
-    (re.compile(r"\bcycle \d+"), "cycle <n>"),
+    (re.compile(r"\bcycle (\d+:)?\d+"), "cycle <n>"),
+    (re.compile(r"\b([\d,]+) of \1 cycles identical, .*"), "<n> of <n> cycles identical"),
     (re.compile(r"\btook \d+ ms\b"), "took <time>"),
     (re.compile(r"(?<=\s)\d{1,3}[smhd](?=\s|$)", re.MULTILINE), "<age>"),
     (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{10}\b"), "<pause>"),

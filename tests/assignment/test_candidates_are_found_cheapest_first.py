@@ -95,7 +95,7 @@ def test_a_machine_held_back_is_neither_taken_nor_supply() -> None:
 def eligibility_of(fleet: Fleet) -> tuple[NeedArrays, PoolArrays]:
     """What acquisition works on: which runs of machines each Need may use."""
     given = cycle_input(fleet)
-    scene = scene_of(given.snapshot, given.demand)
+    scene = scene_of(given.given.snapshot, given.given.needs.demand)
     everyone = Pool(scene, guards_of([]))
     normalised = normalise(scene, everyone.machines, in_flight(scene, []), False)
     needs, kinds = need_and_kind_arrays(scene, normalised, np.zeros(len(normalised), np.bool_))

@@ -35,7 +35,7 @@ class Ledger:
             shortfalls={need.key: Shortfall(need.aggregate, age) for need, age in needs if age}
         )
         given = cycle_input(fleet_of(machines or [], [n for n, _ in needs], memory=before))
-        self.snapshot = given.snapshot
+        self.snapshot = given.given.snapshot
         self.decision = given.decide()
         self.end_cycle(NOW)
 

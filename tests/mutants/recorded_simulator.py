@@ -9,6 +9,7 @@ from random import Random
 from unittest.mock import patch
 
 from bigfleet.engine import inventory, needs_table
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.actions import Action
@@ -47,9 +48,16 @@ class RecordedSimulator(Simulator):
         self.inventory.apply(machine, now=self.fleet.now)
 
     def cycle_input(self, workers: int) -> CycleInput:
-        return CycleInput(
-            self.fleet, self.inventory.snapshot(), self.table.snapshot(), workers, map
+        fleet = self.fleet
+        given = EngineInput(
+            0,
+            fleet.now,
+            self.inventory.snapshot(),
+            self.table.freeze(),
+            fleet.memory,
+            replace(fleet.options, workers=workers),
         )
+        return CycleInput(fleet, given, map)
 
     def be_disturbed(self) -> None:
         """What happens to a fleet beside decisions."""

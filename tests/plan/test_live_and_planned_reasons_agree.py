@@ -102,7 +102,7 @@ def sentences_of_shard(fleet: Fleet) -> list[tuple[ActionKind, str]]:
     given = CycleInput(
         1,
         fleet.now or 0,
-        cycle_input(fleet).snapshot,
+        cycle_input(fleet).given.snapshot,
         table.freeze(),
         fleet.memory,
         fleet.options,

@@ -30,6 +30,9 @@ VERBS: dict[str, LazyVerb] = {
     "plan": LazyVerb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
+    "replay": LazyVerb(
+        "bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."
+    ),
     "bench": LazyVerb(
         "bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."
     ),

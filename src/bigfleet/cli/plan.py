@@ -1,19 +1,16 @@
 """`bigfleet plan`: one cycle's decision on a fleet file, printed for people or programs."""
 
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bigfleet import __version__
 from bigfleet.cli.output import current_output, prints_list
-from bigfleet.cli.terminal import json_escaped, refuse, refuse_input, write_out
-from bigfleet.model.errors import BadInput
+from bigfleet.cli.sources import fleet_from
+from bigfleet.cli.terminal import json_escaped, refuse, write_out
 
 if TYPE_CHECKING:
     from bigfleet.model.fleet import Fleet
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Of the table of actions, which -o csv, -o name and --sort-by are about.
 ACTION_COLUMNS = ("ACTION", "MACHINE", "CLUSTER", "TYPE", "ZONE", "CAPACITY", "$/H", "WHY")
-#: Below this a file is read before a spinner could be seen.
-_WORTH_A_SPINNER_BYTES = 2_000_000
 
 
 @click.command(no_args_is_help=True)
@@ -102,7 +97,7 @@ def plan(
                 "run plan again without --verify"
             ]
         )
-    fleet = _with_demand(_fleet_from(file), demand)
+    fleet = _with_demand(fleet_from(file), demand)
     from bigfleet.cli.progress import compile_all
     from bigfleet.plan.cycles import planned_cycles
 
@@ -148,41 +143,3 @@ def _print_tables(cycles: "list[PlannedCycle]", *, explain: bool, limit: int, co
     shown = 0 if current_output().format in ("csv", "name") else limit
     fill(page, cycles, explain=explain, limit=shown)
     page.write()
-
-
-def _fleet_from(file: str) -> "Fleet":
-    from bigfleet.fleetfile import load_fleet
-
-    try:
-        content = _read(file)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise refuse([f"{file}: cannot read the fleet file: {why}"]) from None
-    try:
-        with _progress(f"reading {file}", len(content)):
-            return load_fleet(content, file)
-    except BadInput as problem:
-        raise refuse_input(file, problem) from None
-
-
-def _read(file: str) -> bytes:
-    """No more than a fleet file may have, and one byte, by which the reader knows: a device or a
-    pipe may have no end."""
-    from bigfleet.fleetfile.limits import MOST_BYTES
-
-    if file == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    with Path(file).open("rb") as opened:
-        return opened.read(MOST_BYTES + 1)
-
-
-@contextmanager
-def _progress(doing: str, size: int) -> Iterator[None]:
-    """A spinner on standard error, for a person who would otherwise wonder."""
-    if size < _WORTH_A_SPINNER_BYTES or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, markup=False).status(f"{doing} ({size / 1e6:.0f} MB)"):
-        yield

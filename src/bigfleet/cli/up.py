@@ -94,7 +94,6 @@ def up(
     from bigfleet.cli.progress import compile_all
     from bigfleet.cli.request_options import EXIT_UNREACHABLE
     from bigfleet.model.errors import StartRefused
-    from bigfleet.process import exit_now
     from bigfleet.up.local_fleet import ProviderSilent
     from bigfleet.up.plans import FleetPlan
 
@@ -108,13 +107,20 @@ def up(
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
     compile_all()
     try:
-        code = asyncio.run(_lived(plan, began, headless, lasting, output, asserting))
+        asyncio.run(_lived_and_ended(plan, began, headless, lasting, output, asserting))
     except ProviderSilent as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
     except (StartRefused, OSError) as problem:
         raise refuse([str(problem)]) from None
-    exit_now(code)
+
+
+async def _lived_and_ended(*how: Any) -> None:
+    """Ends the process before the loop ends: that would cancel calls which gRPC is about to end,
+    and gRPC prints a traceback for each."""
+    from bigfleet.process import exit_now
+
+    exit_now(await _lived(*how))
 
 
 async def _lived(

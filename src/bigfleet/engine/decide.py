@@ -43,7 +43,7 @@ from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import EngineOptions
 
 
-def _unobserved(part: str) -> None:
+def unobserved(part: str) -> None:
     """For cycles that are not timed."""
 
 
@@ -55,7 +55,7 @@ def decide(
     now: Instant | None,
     *,
     run_workers: RunWorkers = map,
-    phase_ended: Callable[[str], None] = _unobserved,
+    phase_ended: Callable[[str], None] = unobserved,
 ) -> Decision:
     """One cycle. `run_workers` lends threads; `phase_ended` hears of each part as it ends."""
     scene = scene_of(snapshot, demand)

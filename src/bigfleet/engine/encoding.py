@@ -11,10 +11,11 @@ import numpy as np
 
 from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.kernels.compiled import Int32s
-from bigfleet.engine.snapshot import Tables
-from bigfleet.model.batches import NEVER, MachineBatch, Offering, Texts
-from bigfleet.model.fleet import HeldBy, Marks
-from bigfleet.model.machines import Machine, MachineState
+from bigfleet.engine.snapshot import Snapshot, Tables
+from bigfleet.model.batches import NEVER, MachineBatch, Offering, Texts, offering_of
+from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
+from bigfleet.model.journal import MachineTable
+from bigfleet.model.machines import CapacityType, Host, Instant, Machine, MachineState
 from bigfleet.model.requirements import HOSTNAME_KEY
 
 HELD_BY = tuple(HeldBy)
@@ -23,18 +24,7 @@ Row = tuple[int, int, int, int, int, int, int, bool, int, int, bool]
 
 
 def encoded(tables: Tables, machine: Machine, marks: Marks, source: int) -> Row:
-    offering, name = _without_name(
-        Offering(
-            machine.capacity_type,
-            machine.instance_type,
-            machine.zone,
-            tuple(sorted(machine.labels.items())),
-            machine.resources,
-            machine.allocatable,
-            machine.price_per_hour,
-            machine.interruption_probability,
-        )
-    )
+    offering, name = _without_name(offering_of(machine))
     is_idle = machine.state is MachineState.IDLE
     return (
         int(machine.state),
@@ -124,6 +114,86 @@ def renumbered(before: Tables, live: MachineColumns) -> Tables:
     again = [_name_number(tables, names[n]) for n in used]
     live.node_name = np.array(again, np.int32)[number]
     return tables
+
+
+def decoded(
+    tables: Tables, columns: MachineColumns, row: int, name: str, host_ref: str, last_error: str
+) -> Machine:
+    """The machine `name` of a row; the texts beside the columns are given."""
+    offering = tables.offerings.table.rows[int(columns.offering[row])]
+    cluster, provider = int(columns.cluster[row]), int(columns.provider[row])
+    labels = dict(offering.labels)
+    if (node := int(columns.node_name[row])) >= 0:
+        labels[HOSTNAME_KEY] = tables.node_names.rows[node]
+    return Machine(
+        id=name,
+        state=MachineState(int(columns.state[row])),
+        capacity_type=CapacityType(offering.capacity_type),
+        host=Host(tables.providers.rows[provider], host_ref) if provider >= 0 else Host(),
+        cluster=tables.clusters.rows[cluster] if cluster >= 0 else "",
+        instance_type=offering.instance_type,
+        zone=offering.zone,
+        labels=labels,
+        resources=offering.resources,
+        allocatable=offering.allocatable,
+        price_per_hour=offering.price_per_hour,
+        interruption_probability=offering.interruption_probability,
+        last_error=last_error,
+        assigned=tables.stamps.table.rows[int(columns.stamp[row])],
+    )
+
+
+def decoded_marks(columns: MachineColumns, row: int, held_until: Instant | None = None) -> Marks:
+    since, held = int(columns.idle_since[row]), int(columns.held[row])
+    return Marks(
+        None if since == NEVER else since,
+        Held(HELD_BY[held - 1], held_until) if held else None,
+        bool(columns.overdue[row]),
+        bool(columns.empty[row]),
+    )
+
+
+def machine_at(
+    snapshot: Snapshot, row: int, *, host_ref: str = "", last_error: str = "failed"
+) -> FleetMachine:
+    """A row of the columns as the record it was made of, but for what no decision reads."""
+    columns, name = snapshot.columns, snapshot.ids[row]
+    error = last_error if columns.state[row] == MachineState.FAILED else ""
+    machine = decoded(snapshot.tables, columns, row, name, host_ref or name, error)
+    return FleetMachine(machine, decoded_marks(columns, row))
+
+
+def table_of(snapshot: Snapshot) -> MachineTable:
+    """All machines, over tables of what they use now."""
+    columns = snapshot.columns.copy()
+    tables = renumbered(snapshot.tables, columns)
+    return MachineTable(
+        snapshot.ids,
+        tables.offerings.table.rows,
+        tables.stamps.table.rows,
+        tables.clusters.rows,
+        tables.providers.rows,
+        tables.node_names.rows,
+        dict(columns.arrays()),
+    )
+
+
+def columns_and_tables(table: MachineTable) -> tuple[MachineColumns, Tables]:
+    """The other way round; whose List a machine came from is not kept."""
+    tables = Tables()
+    for words, rows in (
+        (tables.clusters, table.clusters),
+        (tables.providers, table.providers),
+        (tables.node_names, table.node_names),
+    ):
+        for text in rows:
+            words.number(text)
+    offering = np.array([tables.offerings.number(each) for each in table.offerings], np.int32)
+    stamp = np.array([tables.stamps.number(each) for each in table.stamps], np.int32)
+    columns = {name: column.copy() for name, column in table.columns.items() if name != "source"}
+    columns["offering"] = offering[columns["offering"]]
+    columns["stamp"] = stamp[columns["stamp"]]
+    return MachineColumns(**columns, source=np.full(len(table.ids), -1, np.int32)), tables
 
 
 def _without_name(offering: Offering) -> tuple[Offering, str | None]:

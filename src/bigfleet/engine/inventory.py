@@ -23,7 +23,10 @@ from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.encoding import (
     HELD_BY,
     Row,
+    columns_and_tables,
     columns_of,
+    decoded,
+    decoded_marks,
     encoded,
     encoded_batch,
     refs_of,
@@ -36,16 +39,14 @@ from bigfleet.engine.texts import TextColumn
 from bigfleet.model.batches import NEVER, MachineBatch, Offering, Texts
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine, NoSuchMachine
 from bigfleet.model.fleet import Held, HeldBy, Marks
+from bigfleet.model.journal import MachineTable
 from bigfleet.model.machines import (
-    CapacityType,
-    Host,
     Instant,
     Machine,
     MachineState,
     check_transition,
     why_invalid,
 )
-from bigfleet.model.requirements import HOSTNAME_KEY
 
 T = TypeVar("T")
 
@@ -83,6 +84,17 @@ class Inventory:
         #: Columns of a snapshot not in use any more, how much of the log they have seen, and of
         #: which generation they are: they may be offered by any thread at any moment.
         self._spare: tuple[MachineColumns, int, int] | None = None
+
+    @classmethod
+    def of_table(cls, table: MachineTable) -> "Inventory":
+        """Of machines that were an inventory's before; hosts have the names of their machines."""
+        inventory = cls()
+        columns, inventory.tables = columns_and_tables(table)
+        for row in np.flatnonzero(columns.empty).tolist():
+            cluster = table.clusters[columns.cluster[row]]
+            inventory._empty_of.setdefault(cluster, set()).add(table.ids[row])
+        inventory._join(table.ids, columns, Texts.of(table.ids))
+        return inventory
 
     def __len__(self) -> int:
         return len(self._ids) + len(self._waiting)
@@ -307,13 +319,7 @@ class Inventory:
         with self._lock:
             self._place_waiting()
             row = self._known_row(machine_id)
-            since = int(self._live.idle_since[row])
-            return Marks(
-                None if since == NEVER else since,
-                self._held(machine_id, row),
-                bool(self._live.overdue[row]),
-                bool(self._live.empty[row]),
-            )
+            return decoded_marks(self._live, row, self._held_until.get(machine_id))
 
     def source_of(self, machine_id: str) -> str:
         """Whose List the machine came from; empty for one that was put in by hand."""
@@ -411,31 +417,9 @@ class Inventory:
                     del self._empty_of[self._cluster(row)]
 
     def _decode(self, machine_id: str, row: int) -> Machine:
-        tables, live = self.tables, self._live
-        offering = tables.offerings.table.rows[int(live.offering[row])]
-        provider = int(live.provider[row])
-        host = Host()
-        if provider >= 0:
-            host = Host(tables.providers.rows[provider], self._host_refs.text(row))
-        labels = dict(offering.labels)
-        if (name := int(live.node_name[row])) >= 0:
-            labels[HOSTNAME_KEY] = tables.node_names.rows[name]
-        return Machine(
-            id=machine_id,
-            state=MachineState(int(live.state[row])),
-            capacity_type=CapacityType(offering.capacity_type),
-            host=host,
-            cluster=self._cluster(row),
-            instance_type=offering.instance_type,
-            zone=offering.zone,
-            labels=labels,
-            resources=offering.resources,
-            allocatable=offering.allocatable,
-            price_per_hour=offering.price_per_hour,
-            interruption_probability=offering.interruption_probability,
-            last_error=self._errors.get(machine_id, ""),
-            assigned=tables.stamps.table.rows[int(live.stamp[row])],
-        )
+        ref = self._host_refs.text(row) if self._live.provider[row] >= 0 else ""
+        error = self._errors.get(machine_id, "")
+        return decoded(self.tables, self._live, row, machine_id, ref, error)
 
     def _hold_rows(self, rows: Int64s, held: Held | None) -> None:
         self._live.held[rows] = HELD_BY.index(held.by) + 1 if held else 0

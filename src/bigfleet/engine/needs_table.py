@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from bigfleet.engine.demand import Demand, NeedColumns, NeedTables
 from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.engine.vocabulary import ProfileColumns, descending_level
+from bigfleet.model.journal import NeedTable
 from bigfleet.model.needs import Need
 from bigfleet.model.syntax import forget_texts
+
+T = TypeVar("T")
 
 #: The tables are rebuilt when they weigh this many times what the demand still uses, and so many
 #: bytes beside; or when they have so many resource names more: each is a column of every vector.
@@ -165,6 +169,19 @@ class NeedsTable:
                     _keep_arrivals(block, before)
                 self._blocks[cluster] = block
 
+    def replace_all(self, table: NeedTable) -> None:
+        """Make these the whole demand of their clusters, with the arrivals they have."""
+        with self._lock:
+            self._frozen = None
+            whole = _columns_of(table, self._tables)
+            number = table.columns["cluster"]
+            for place, cluster in enumerate(table.clusters):
+                rows = np.flatnonzero(number == place)
+                before = self._blocks.pop(cluster, None)
+                self._rows += len(rows) - (len(before) if before is not None else 0)
+                if len(rows):
+                    self._blocks[cluster] = whole.taken(rows)
+
     def freeze(self) -> FrozenNeeds:
         with self._lock:
             return self._freeze()
@@ -244,6 +261,53 @@ def _numbers(used: Int32s, new: list[int]) -> Int32s:
     numbers = np.zeros(int(old[-1]) + 1, np.int32)
     numbers[old] = new
     return numbers
+
+
+def table_of(needs: FrozenNeeds, clusters: Sequence[str]) -> NeedTable:
+    """All Needs of these clusters, over tables of what they use."""
+    empty, tables = NeedColumns.joined([_block_of("", (), needs.tables)]), needs.tables
+    blocks = [needs.blocks.get(cluster, empty) for cluster in clusters]
+    whole = NeedColumns.joined([empty, *blocks])
+    used = {name: np.unique(getattr(whole, name)) for name in ("profile", "group")}
+    vectors = np.unique(np.concatenate([whole.aggregate, whole.unit]))
+    return NeedTable(
+        clusters,
+        [tables.profiles.rows[number] for number in used["profile"].tolist()],
+        [tables.vectors.resources(number) for number in vectors.tolist()],
+        [tables.groups.rows[number] for number in used["group"].tolist()],
+        {
+            "cluster": np.repeat(np.arange(len(blocks)), [len(block) for block in blocks]),
+            "profile": np.searchsorted(used["profile"], whole.profile),
+            "aggregate": np.searchsorted(vectors, whole.aggregate),
+            "unit": np.searchsorted(vectors, whole.unit),
+            "group": np.searchsorted(used["group"], whole.group),
+            "arrival": whole.arrival,
+            "parked": whole.parked,
+        },
+    )
+
+
+def _columns_of(table: NeedTable, tables: NeedTables) -> NeedColumns:
+    """The rows of a table over the tables given."""
+    given = table.columns
+    profile = _interned(tables.profiles.number, table.profiles)[given["profile"]]
+    vector = _interned(tables.vectors.number, table.vectors)
+    fingerprints = [each.fingerprint for each in table.profiles]
+    pairs = zip(given["profile"].tolist(), given["group"].tolist(), strict=True)
+    return NeedColumns(
+        _interned(tables.clusters.number, table.clusters)[given["cluster"]],
+        profile,
+        vector[given["aggregate"]],
+        vector[given["unit"]],
+        given["arrival"].astype(np.int64),
+        _interned(tables.groups.number, table.groups)[given["group"]],
+        np.array([pair_of(fingerprints[p], table.groups[g]) for p, g in pairs], np.int64),
+        given["parked"].astype(np.bool_),
+    )
+
+
+def _interned(number: Callable[[T], int], values: Sequence[T]) -> Int32s:
+    return np.array([number(value) for value in values], np.int32)
 
 
 def _block_of(cluster: str, needs: Sequence[Need], tables: NeedTables) -> NeedColumns:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.model.machines import Assigned, CapacityType, MachineState
+from bigfleet.model.machines import Assigned, CapacityType, Machine, MachineState
 from bigfleet.model.quantities import LARGEST_OF_MACHINE
 from bigfleet.model.resources import Resources
 
@@ -56,6 +56,19 @@ class Offering:
             return False
         amounts = (*self.resources.amounts, *self.allocatable.amounts)
         return all(amount <= LARGEST_OF_MACHINE for _, amount in amounts)
+
+
+def offering_of(machine: Machine) -> Offering:
+    return Offering(
+        machine.capacity_type,
+        machine.instance_type,
+        machine.zone,
+        tuple(sorted(machine.labels.items())),
+        machine.resources,
+        machine.allocatable,
+        machine.price_per_hour,
+        machine.interruption_probability,
+    )
 
 
 @dataclass(frozen=True, slots=True)

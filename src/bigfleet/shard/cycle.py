@@ -9,17 +9,13 @@ from dataclasses import dataclass
 
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.engine.availability import Availability, availability_of
-from bigfleet.engine.decide import decide
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.need_progress import NeedProgress, progress_of
-from bigfleet.engine.needs_table import FrozenNeeds, Renumbered
-from bigfleet.engine.snapshot import Snapshot
+from bigfleet.engine.needs_table import Renumbered
 from bigfleet.explain.actions import reasons_of_action
 from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.model.actions import Action
-from bigfleet.model.machines import Instant
-from bigfleet.model.memory import EngineMemory
-from bigfleet.model.options import EngineOptions
 from bigfleet.shard.considered_actions import Considered, considered_of
 
 #: The part in which proposals become claims.
@@ -41,14 +37,7 @@ PHASE_OF_PART = {
 
 
 @dataclass(frozen=True, slots=True)
-class CycleInput:
-    number: int
-    now: Instant
-    snapshot: Snapshot
-    #: Sorted in the engine's thread: that costs every row there is.
-    needs: FrozenNeeds
-    memory: EngineMemory
-    options: EngineOptions
+class CycleInput(EngineInput):
     #: Providers that do not answer, for the hints; None: no cluster is connected.
     silent_providers: tuple[str, ...] | None = None
 
@@ -91,20 +80,12 @@ def deliberate(
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
 
-    demand = given.needs.demand
+    _ = given.needs.demand
     ended("sort")
-    decision = decide(
-        given.snapshot,
-        demand,
-        given.memory,
-        given.options,
-        given.now,
-        run_workers=run_workers,
-        phase_ended=ended,
-    )
+    decision = given.decide(run_workers=run_workers, phase_ended=ended)
     considered = considered_of(decision.outcome)
     actions = decision.actions_at(considered.places)
-    facts = ColumnFacts(decision, given.memory, given.options, given.now, str(given.number))
+    facts = ColumnFacts(decision, given.memory, given.options, given.now, str(given.cycle))
     sentences = tuple(reasons_of_action(facts, action)[0].text for action in actions)
     silent = given.silent_providers
     availability = None if silent is None else availability_of(decision.outcome, silent)

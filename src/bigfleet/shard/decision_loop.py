@@ -6,7 +6,7 @@ trace in the engine's memory.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,14 +14,16 @@ import msgspec
 
 from bigfleet.edge.counts import FAST
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.fleet import PlanOptions
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.options import EngineOptions, Parking, VictimWeights
+from bigfleet.model.options import SECOND, EngineOptions, Parking, VictimWeights
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition, StorySource
 from bigfleet.shard.action_checks import ActionChecks
@@ -30,7 +32,6 @@ from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import RESERVATIONS, Effects
 from bigfleet.shard.execution.execution import Execution
 from bigfleet.shard.execution.outcomes import audit_line
-from bigfleet.shard.fleet_dump import CycleGiven
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
 from bigfleet.shard.instructions import WriteAudit
@@ -114,10 +115,15 @@ class DecisionLoop:
         self.failures_in_a_row = 0
         self.ledger = NeedsLedger()
         self.decision: Decision | None = None
-        #: What that decision was made on.
-        self.given: CycleGiven | None = None
+        #: That decision, what it was made on and what became of it.
+        self.finished: FinishedCycle | None = None
         #: Newest last; what was only repeated is left out.
         self.actions: deque[ActionView] = deque(maxlen=REMEMBERED)
+
+    @property
+    def given(self) -> EngineInput | None:
+        """What the last finished cycle was decided on."""
+        return None if self.finished is None else self.finished.given
 
     @property
     def memory(self) -> EngineMemory:
@@ -195,18 +201,14 @@ class DecisionLoop:
         self.last_at = at
         self._effects.counts.add("cycles_total")
         self._effects.counts.add("cycle_errors_total")
-        text = f"cycle {given.number} decided nothing: {why}; the next one starts afresh"
-        self._effects.log("error", "cycle_failed", text, cycle=given.number)
+        text = f"cycle {given.cycle} decided nothing: {why}; the next one starts afresh"
+        self._effects.log("error", "cycle_failed", text, cycle=given.cycle)
 
     def end(self, thought: Deliberation, at: Instant, seconds: float) -> None:
         given, decision = thought.given, thought.decision
         self.failures_in_a_row = 0
         self.decision = decision
-        scene = decision.outcome.scene
-        snapshot = scene.snapshot
-        self.given = CycleGiven(
-            given.number, given.now, snapshot, scene.demand, given.memory, given.options
-        )
+        snapshot = given.snapshot
         disposed = dispose(
             thought.actions,
             self._checks,
@@ -215,7 +217,13 @@ class DecisionLoop:
             self._preempted,
             at,
         )
-        record(disposed, thought.sentences, given.number, self._effects)
+        self.finished = FinishedCycle(
+            given,
+            decision,
+            DisposedActions(thought, disposed, at),
+            {phase: int(s * SECOND) for phase, s in thought.seconds_of_phase.items()},
+        )
+        record(disposed, thought.sentences, given.cycle, self._effects)
         self._count_left_out(thought)
         cut = (*thought.considered.left_victims, *_cut_victims(disposed), *self._given_up)
         self._settle_asked(snapshot)
@@ -227,7 +235,7 @@ class DecisionLoop:
         if thought.renumbered is not None:
             self._needs.take_over(thought.renumbered)
         states = self._judge.judge(decision, thought.progress, disposed, at)
-        self.ledger = NeedsLedger(decision, given.number, at, states, thought.facts)
+        self.ledger = NeedsLedger(decision, given.cycle, at, states, thought.facts)
         self.last_at, self.last_seconds = at, seconds
         self._measure(thought, seconds)
 
@@ -383,10 +391,26 @@ class _Stored(msgspec.Struct):
     expires_at: int | None
 
 
+class DisposedActions:
+    """The actions of a cycle with what became of them; made into records when they are read."""
+
+    def __init__(self, thought: Deliberation, disposed: Disposed, at: Instant) -> None:
+        self._thought = thought
+        self._disposed = disposed
+        self._at = at
+
+    def __iter__(self) -> Iterator[ActionView]:
+        """Without their sentences: these are made again from the recorded input."""
+        return (
+            replace(_view_of(self._thought, place, ruling, self._at), reason="")
+            for place, ruling in enumerate(self._disposed.rulings)
+        )
+
+
 def _view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> ActionView:
     action, outcome = ruling.action, thought.decision.outcome
     return ActionView(
-        thought.given.number,
+        thought.given.cycle,
         int(thought.considered.places[place]),
         action.kind,
         action.machine,

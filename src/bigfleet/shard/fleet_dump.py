@@ -6,44 +6,27 @@ ends) is taken from the live record, as long as there is one.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bigfleet import __version__
-from bigfleet.engine.demand import Demand
-from bigfleet.engine.need_progress import hold_of
+from bigfleet.engine.encoding import machine_at
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.fleetfile import header_line, machine_line, need_line
-from bigfleet.model.batches import NEVER
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.fleet import (
     Fleet,
     FleetMachine,
     FleetNeed,
     Held,
-    Marks,
     PlanOptions,
     Provenance,
 )
-from bigfleet.model.machines import Host, Instant, Machine, MachineState
-from bigfleet.model.memory import EngineMemory
-from bigfleet.model.options import EngineOptions
-from bigfleet.model.requirements import HOSTNAME_KEY
+from bigfleet.model.machines import Instant
 from bigfleet.shard.machines import Machines
 
 #: Of a machine that failed then and is gone or well now.
 _FORGOTTEN_ERROR = "no longer known"
-
-
-@dataclass(frozen=True, slots=True)
-class CycleGiven:
-    """What a finished cycle was decided on."""
-
-    number: int
-    now: Instant
-    snapshot: Snapshot
-    demand: Demand
-    memory: EngineMemory
-    options: EngineOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +41,14 @@ class LiveExtras:
 class FleetDump:
     def __init__(
         self,
-        given: CycleGiven,
+        given: EngineInput,
         plan: PlanOptions,
         shard: str,
         epoch: int,
         captured_at: Instant | None = None,
     ) -> None:
         """`captured_at`: by people's watches, where the shard lives by another clock."""
-        self._captured_at = given.now if captured_at is None else captured_at
+        self._captured_at = given.at if captured_at is None else captured_at
         self._given = given
         self._plan = plan
         self._shard = shard
@@ -77,7 +60,7 @@ class FleetDump:
 
     @property
     def need_count(self) -> int:
-        return len(self._given.demand)
+        return len(self._given.needs.demand)
 
     def header(self) -> bytes:
         given = self._given
@@ -88,7 +71,7 @@ class FleetDump:
                 plan=self._plan,
                 memory=given.memory,
                 provenance=Provenance(
-                    self._shard, f"{self._epoch}:{given.number}", __version__, self._captured_at
+                    self._shard, f"{self._epoch}:{given.cycle}", __version__, self._captured_at
                 ),
             )
         )
@@ -100,58 +83,23 @@ class FleetDump:
 
     def machine_lines(self, rows: Iterable[int], extras: Iterable[LiveExtras]) -> bytes:
         snapshot = self._given.snapshot
-        pairs = zip(rows, extras, strict=True)
-        return b"".join(machine_line(machine_at(snapshot, row, more)) for row, more in pairs)
+        return b"".join(
+            machine_line(_machine(snapshot, row, more))
+            for row, more in zip(rows, extras, strict=True)
+        )
 
     def need_lines(self, rows: Iterable[int]) -> bytes:
-        demand = self._given.demand
+        demand = self._given.needs.demand
         return b"".join(need_line(FleetNeed(demand.need(row))) for row in rows)
 
 
-def machine_at(snapshot: Snapshot, row: int, extras: LiveExtras) -> FleetMachine:
-    """A row of the columns as the record it was made of."""
-    columns, tables = snapshot.columns, snapshot.tables
-    offering = tables.offerings.table.rows[int(columns.offering[row])]
-    state, cluster = MachineState(int(columns.state[row])), int(columns.cluster[row])
-    name, provider = int(columns.node_name[row]), int(columns.provider[row])
-    labels = dict(offering.labels)
-    if name >= 0:
-        labels[HOSTNAME_KEY] = tables.node_names.rows[name]
-    host = Host()
-    if provider >= 0:
-        host = Host(tables.providers.rows[provider], extras.host_ref or snapshot.ids[row])
-    failed = state is MachineState.FAILED
-    machine = Machine(
-        snapshot.ids[row],
-        state,
-        offering.capacity_type,
-        host,
-        tables.clusters.rows[cluster] if cluster >= 0 else "",
-        offering.instance_type,
-        offering.zone,
-        labels,
-        offering.resources,
-        offering.allocatable,
-        offering.price_per_hour,
-        offering.interruption_probability,
-        (extras.last_error or _FORGOTTEN_ERROR) if failed else "",
-        tables.stamps.table.rows[int(columns.stamp[row])],
-    )
-    since = int(columns.idle_since[row])
-    marks = Marks(
-        None if since == NEVER else since,
-        _held_at(int(columns.held[row]), extras),
-        bool(columns.overdue[row]),
-        bool(columns.empty[row]),
-    )
-    return FleetMachine(machine, marks)
-
-
-def _held_at(code: int, extras: LiveExtras) -> Held | None:
-    if not code:
-        return None
-    by = hold_of(code)
-    return extras.held if extras.held is not None and extras.held.by is by else Held(by)
+def _machine(snapshot: Snapshot, row: int, extras: LiveExtras) -> FleetMachine:
+    error = extras.last_error or _FORGOTTEN_ERROR
+    entry = machine_at(snapshot, row, host_ref=extras.host_ref, last_error=error)
+    held = entry.marks.held
+    if held is None or extras.held is None or extras.held.by is not held.by:
+        return entry
+    return replace(entry, marks=replace(entry.marks, held=extras.held))
 
 
 def _extras_of(machine_id: str, machines: Machines) -> LiveExtras:

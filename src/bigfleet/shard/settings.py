@@ -232,6 +232,9 @@ class ReportSettings:
 
 @dataclass(frozen=True, slots=True)
 class JournalSettings:
+    enabled: bool = setting(True, "record every cycle in the data dir, for replay and why")
+    max_bytes: Bytes = setting(4 * 2**30, "what the journal may take; the oldest part goes first")
+    max_age: Seconds = setting(72 * 3600.0, "how long a recorded cycle is kept")
     audit_log: str = setting("", "file of one JSON line per action; empty turns it off")
     audit_rotate: Bytes = setting(100 * 1024 * 1024, "size at which it is rotated")
     audit_files: int = setting(10, "rotated files that are kept")

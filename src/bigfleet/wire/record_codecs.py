@@ -31,7 +31,7 @@ E = TypeVar("E", bound=IntEnum)
 Document = dict[str, Any]
 Convert = Callable[[Any], Any]
 
-_PLAIN = (str, int, float, bool)
+_PLAIN = (str, bytes, int, float, bool)
 _FLOATS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _NANOS = ("_unix_nanos", "_unix_ns")
 

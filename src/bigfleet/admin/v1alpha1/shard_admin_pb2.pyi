@@ -4,6 +4,8 @@ isort:skip_file
 """
 
 from bigfleet.admin.v1alpha1 import common_pb2 as _common_pb2
+from bigfleet.v1alpha1 import capacity_pb2 as _capacity_pb2
+from bigfleet.v1alpha1 import coordinator_pb2 as _coordinator_pb2
 from bigfleet.v1alpha1 import provider_pb2 as _provider_pb2
 from bigfleet.v1alpha1 import shardread_pb2 as _shardread_pb2
 from collections import abc as _abc
@@ -1845,3 +1847,639 @@ class NeedStanding(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___NeedStanding: _TypeAlias = NeedStanding  # noqa: Y015
+
+@_typing.final
+class JournalRecord(_message.Message):
+    """One record of the journal: what a cycle was given, what it decided, what came of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    HEADER_FIELD_NUMBER: _builtins.int
+    KEYFRAME_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    TICK_RUN_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    STORY_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def header(self) -> Global___JournalHeader: ...
+    @_builtins.property
+    def keyframe(self) -> Global___Keyframe: ...
+    @_builtins.property
+    def input(self) -> Global___InputDelta: ...
+    @_builtins.property
+    def output(self) -> Global___CycleOutput: ...
+    @_builtins.property
+    def tick_run(self) -> Global___TickRun: ...
+    @_builtins.property
+    def outcome(self) -> _common_pb2.ActionView: ...
+    @_builtins.property
+    def story(self) -> Global___StoryEvent: ...
+    @_builtins.property
+    def event(self) -> Global___JournalEvent: ...
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        header: Global___JournalHeader | None = ...,
+        keyframe: Global___Keyframe | None = ...,
+        input: Global___InputDelta | None = ...,
+        output: Global___CycleOutput | None = ...,
+        tick_run: Global___TickRun | None = ...,
+        outcome: _common_pb2.ActionView | None = ...,
+        story: Global___StoryEvent | None = ...,
+        event: Global___JournalEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
+
+Global___JournalRecord: _TypeAlias = JournalRecord  # noqa: Y015
+
+@_typing.final
+class JournalHeader(_message.Message):
+    """Opens a segment, and comes again where an option of the engine has changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class EngineOptionsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    FORMAT_VERSION_FIELD_NUMBER: _builtins.int
+    SHARD_ID_FIELD_NUMBER: _builtins.int
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    ENGINE_VERSION_FIELD_NUMBER: _builtins.int
+    ENGINE_OPTIONS_FIELD_NUMBER: _builtins.int
+    CREATED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    FIRST_CYCLE_FIELD_NUMBER: _builtins.int
+    LAST_CYCLE_FIELD_NUMBER: _builtins.int
+    format_version: _builtins.int
+    shard_id: _builtins.str
+    shard_epoch: _builtins.int
+    engine_version: _builtins.str
+    created_unix_nanos: _builtins.int
+    first_cycle: _builtins.int
+    last_cycle: _builtins.int
+    @_builtins.property
+    def engine_options(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        format_version: _builtins.int = ...,
+        shard_id: _builtins.str = ...,
+        shard_epoch: _builtins.int = ...,
+        engine_version: _builtins.str = ...,
+        engine_options: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        created_unix_nanos: _builtins.int = ...,
+        first_cycle: _builtins.int = ...,
+        last_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_unix_nanos", b"created_unix_nanos", "engine_options", b"engine_options", "engine_version", b"engine_version", "first_cycle", b"first_cycle", "format_version", b"format_version", "last_cycle", b"last_cycle", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalHeader: _TypeAlias = JournalHeader  # noqa: Y015
+
+@_typing.final
+class Keyframe(_message.Message):
+    """The whole input: what was recorded before is not needed to read on from here."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def state(self) -> Global___InputDelta:
+        """Without machines."""
+
+    @_builtins.property
+    def machines(self) -> Global___MachineTable: ...
+    def __init__(
+        self,
+        *,
+        state: Global___InputDelta | None = ...,
+        machines: Global___MachineTable | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "state", b"state"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Keyframe: _TypeAlias = Keyframe  # noqa: Y015
+
+@_typing.final
+class MachineTable(_message.Message):
+    """All machines as columns: a key frame of half a million is written and read in a second. Numbers
+    are little-endian, one for each id, and name rows of the tables; -1 is none.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDS_FIELD_NUMBER: _builtins.int
+    OFFERINGS_FIELD_NUMBER: _builtins.int
+    STAMPS_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    PROVIDERS_FIELD_NUMBER: _builtins.int
+    NODE_NAMES_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    OFFERING_FIELD_NUMBER: _builtins.int
+    CLUSTER_FIELD_NUMBER: _builtins.int
+    STAMP_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    NODE_NAME_FIELD_NUMBER: _builtins.int
+    IDLE_SINCE_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
+    OVERDUE_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    state: _builtins.bytes
+    """int8."""
+    offering: _builtins.bytes
+    """int32, as the next four."""
+    cluster: _builtins.bytes
+    stamp: _builtins.bytes
+    provider: _builtins.bytes
+    node_name: _builtins.bytes
+    idle_since: _builtins.bytes
+    """int64, nanoseconds; the least number there is where it is not known."""
+    held: _builtins.bytes
+    """int8: 0, or 1 and the place in backoff, quota, operator, unseen."""
+    overdue: _builtins.bytes
+    """One byte each, 0 or 1."""
+    empty: _builtins.bytes
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ascending."""
+
+    @_builtins.property
+    def offerings(self) -> _containers.RepeatedCompositeFieldContainer[_provider_pb2.Machine]:
+        """What many machines share; nothing of a single one."""
+
+    @_builtins.property
+    def stamps(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineRecord]:
+        """What machines were bound for; nothing else of the records."""
+
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def providers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def node_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+        offerings: _abc.Iterable[_provider_pb2.Machine] | None = ...,
+        stamps: _abc.Iterable[Global___MachineRecord] | None = ...,
+        clusters: _abc.Iterable[_builtins.str] | None = ...,
+        providers: _abc.Iterable[_builtins.str] | None = ...,
+        node_names: _abc.Iterable[_builtins.str] | None = ...,
+        state: _builtins.bytes = ...,
+        offering: _builtins.bytes = ...,
+        cluster: _builtins.bytes = ...,
+        stamp: _builtins.bytes = ...,
+        provider: _builtins.bytes = ...,
+        node_name: _builtins.bytes = ...,
+        idle_since: _builtins.bytes = ...,
+        held: _builtins.bytes = ...,
+        overdue: _builtins.bytes = ...,
+        empty: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster", b"cluster", "clusters", b"clusters", "empty", b"empty", "held", b"held", "idle_since", b"idle_since", "ids", b"ids", "node_name", b"node_name", "node_names", b"node_names", "offering", b"offering", "offerings", b"offerings", "overdue", b"overdue", "provider", b"provider", "providers", b"providers", "stamp", b"stamp", "stamps", b"stamps", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineTable: _TypeAlias = MachineTable  # noqa: Y015
+
+@_typing.final
+class InputDelta(_message.Message):
+    """What changed in the engine's input since the cycle recorded before."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ReclaimBudgetEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NOW_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    REMOVED_MACHINE_IDS_FIELD_NUMBER: _builtins.int
+    RESERVATIONS_FIELD_NUMBER: _builtins.int
+    REMOVED_RESERVATION_IDS_FIELD_NUMBER: _builtins.int
+    PARKING_FIELD_NUMBER: _builtins.int
+    REPORTED_CLUSTERS_FIELD_NUMBER: _builtins.int
+    ALLOCATIONS_FIELD_NUMBER: _builtins.int
+    INPUT_DIGEST_FIELD_NUMBER: _builtins.int
+    PAUSES_FIELD_NUMBER: _builtins.int
+    PAUSES_CHANGED_FIELD_NUMBER: _builtins.int
+    RECLAIM_BUDGET_FIELD_NUMBER: _builtins.int
+    REPORTED_CHANGED_FIELD_NUMBER: _builtins.int
+    SHORTFALL_AGES_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    now_unix_nanos: _builtins.int
+    input_digest: _builtins.bytes
+    """SHA-256, chained: over the digest of the cycle before and the lines of this change."""
+    pauses_changed: _builtins.bool
+    reported_changed: _builtins.bool
+    @_builtins.property
+    def machines(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineRecord]: ...
+    @_builtins.property
+    def removed_machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def reservations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reservation]: ...
+    @_builtins.property
+    def removed_reservation_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of machines."""
+
+    @_builtins.property
+    def parking(self) -> _containers.RepeatedCompositeFieldContainer[Global___ParkingAge]:
+        """Ages that are not those of the cycle before plus one; -1: none any more."""
+
+    @_builtins.property
+    def reported_clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """All of them, where reported_changed."""
+
+    @_builtins.property
+    def allocations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.QuotaAllocation]: ...
+    @_builtins.property
+    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
+    @_builtins.property
+    def reclaim_budget(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def shortfall_ages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ParkingAge]:
+        """As for parking."""
+
+    @_builtins.property
+    def needs(self) -> Global___NeedTable:
+        """Whole clusters; one without rows has withdrawn everything."""
+
+    def __init__(
+        self,
+        *,
+        now_unix_nanos: _builtins.int = ...,
+        machines: _abc.Iterable[Global___MachineRecord] | None = ...,
+        removed_machine_ids: _abc.Iterable[_builtins.str] | None = ...,
+        reservations: _abc.Iterable[_common_pb2.Reservation] | None = ...,
+        removed_reservation_ids: _abc.Iterable[_builtins.str] | None = ...,
+        parking: _abc.Iterable[Global___ParkingAge] | None = ...,
+        reported_clusters: _abc.Iterable[_builtins.str] | None = ...,
+        allocations: _abc.Iterable[_common_pb2.QuotaAllocation] | None = ...,
+        input_digest: _builtins.bytes = ...,
+        pauses: _abc.Iterable[_common_pb2.Pause] | None = ...,
+        pauses_changed: _builtins.bool = ...,
+        reclaim_budget: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        reported_changed: _builtins.bool = ...,
+        shortfall_ages: _abc.Iterable[Global___ParkingAge] | None = ...,
+        needs: Global___NeedTable | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["needs", b"needs"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocations", b"allocations", "input_digest", b"input_digest", "machines", b"machines", "needs", b"needs", "now_unix_nanos", b"now_unix_nanos", "parking", b"parking", "pauses", b"pauses", "pauses_changed", b"pauses_changed", "reclaim_budget", b"reclaim_budget", "removed_machine_ids", b"removed_machine_ids", "removed_reservation_ids", b"removed_reservation_ids", "reported_changed", b"reported_changed", "reported_clusters", b"reported_clusters", "reservations", b"reservations", "shortfall_ages", b"shortfall_ages"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___InputDelta: _TypeAlias = InputDelta  # noqa: Y015
+
+@_typing.final
+class MachineRecord(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_FIELD_NUMBER: _builtins.int
+    ASSIGNED_PRIORITY_FIELD_NUMBER: _builtins.int
+    ASSIGNED_INTERRUPTION_DOLLARS_FIELD_NUMBER: _builtins.int
+    ASSIGNED_RECLAMATION_DOLLARS_FIELD_NUMBER: _builtins.int
+    ASSIGNED_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    ASSIGNED_GROUP_FIELD_NUMBER: _builtins.int
+    IDLE_SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    DRAIN_KIND_FIELD_NUMBER: _builtins.int
+    UNSEEN_FIELD_NUMBER: _builtins.int
+    WITHHELD_FIELD_NUMBER: _builtins.int
+    OVERDUE_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    ASSIGNED_CLUSTER_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
+    IDLE_SINCE_KNOWN_FIELD_NUMBER: _builtins.int
+    assigned_priority: _builtins.int
+    assigned_interruption_dollars: _builtins.float
+    assigned_reclamation_dollars: _builtins.float
+    assigned_fingerprint: _builtins.str
+    assigned_group: _builtins.str
+    idle_since_unix_nanos: _builtins.int
+    drain_kind: _common_pb2.ActionKind.ValueType
+    unseen: _builtins.bool
+    withheld: _builtins.bool
+    overdue: _builtins.bool
+    pending: _builtins.bool
+    assigned_cluster: _builtins.str
+    empty: _builtins.bool
+    held: _builtins.str
+    """Why it is neither acquirable nor released: backoff, quota, operator or unseen."""
+    idle_since_known: _builtins.bool
+    """Whether idle_since_unix_nanos is known: 0 is an instant too."""
+    @_builtins.property
+    def machine(self) -> _provider_pb2.Machine: ...
+    def __init__(
+        self,
+        *,
+        machine: _provider_pb2.Machine | None = ...,
+        assigned_priority: _builtins.int = ...,
+        assigned_interruption_dollars: _builtins.float = ...,
+        assigned_reclamation_dollars: _builtins.float = ...,
+        assigned_fingerprint: _builtins.str = ...,
+        assigned_group: _builtins.str = ...,
+        idle_since_unix_nanos: _builtins.int = ...,
+        drain_kind: _common_pb2.ActionKind.ValueType = ...,
+        unseen: _builtins.bool = ...,
+        withheld: _builtins.bool = ...,
+        overdue: _builtins.bool = ...,
+        pending: _builtins.bool = ...,
+        assigned_cluster: _builtins.str = ...,
+        empty: _builtins.bool = ...,
+        held: _builtins.str = ...,
+        idle_since_known: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["machine", b"machine"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_cluster", b"assigned_cluster", "assigned_fingerprint", b"assigned_fingerprint", "assigned_group", b"assigned_group", "assigned_interruption_dollars", b"assigned_interruption_dollars", "assigned_priority", b"assigned_priority", "assigned_reclamation_dollars", b"assigned_reclamation_dollars", "drain_kind", b"drain_kind", "empty", b"empty", "held", b"held", "idle_since_known", b"idle_since_known", "idle_since_unix_nanos", b"idle_since_unix_nanos", "machine", b"machine", "overdue", b"overdue", "pending", b"pending", "unseen", b"unseen", "withheld", b"withheld"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineRecord: _TypeAlias = MachineRecord  # noqa: Y015
+
+@_typing.final
+class NeedTable(_message.Message):
+    """Needs of whole clusters as columns, each cluster's in its own order, as in MachineTable."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    PROFILES_FIELD_NUMBER: _builtins.int
+    VECTORS_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    CLUSTER_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    AGGREGATE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    ARRIVAL_FIELD_NUMBER: _builtins.int
+    PARKED_FIELD_NUMBER: _builtins.int
+    cluster: _builtins.bytes
+    """int32, as the next four; rows of one cluster follow each other."""
+    profile: _builtins.bytes
+    aggregate: _builtins.bytes
+    unit: _builtins.bytes
+    group: _builtins.bytes
+    arrival: _builtins.bytes
+    """int64, nanoseconds."""
+    parked: _builtins.bytes
+    """Keeps what it has and acquires nothing; one byte each, 0 or 1."""
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def profiles(self) -> _containers.RepeatedCompositeFieldContainer[_capacity_pb2.CapacityNeed]:
+        """What rows share: nothing but requirements, priority, spread and buckets."""
+
+    @_builtins.property
+    def vectors(self) -> _containers.RepeatedCompositeFieldContainer[_provider_pb2.Resources]: ...
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        clusters: _abc.Iterable[_builtins.str] | None = ...,
+        profiles: _abc.Iterable[_capacity_pb2.CapacityNeed] | None = ...,
+        vectors: _abc.Iterable[_provider_pb2.Resources] | None = ...,
+        groups: _abc.Iterable[_builtins.str] | None = ...,
+        cluster: _builtins.bytes = ...,
+        profile: _builtins.bytes = ...,
+        aggregate: _builtins.bytes = ...,
+        unit: _builtins.bytes = ...,
+        group: _builtins.bytes = ...,
+        arrival: _builtins.bytes = ...,
+        parked: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aggregate", b"aggregate", "arrival", b"arrival", "cluster", b"cluster", "clusters", b"clusters", "group", b"group", "groups", b"groups", "parked", b"parked", "profile", b"profile", "profiles", b"profiles", "unit", b"unit", "vectors", b"vectors"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedTable: _TypeAlias = NeedTable  # noqa: Y015
+
+@_typing.final
+class ParkingAge(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    AGE_CYCLES_FIELD_NUMBER: _builtins.int
+    age_cycles: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        age_cycles: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["age_cycles", b"age_cycles", "need", b"need"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ParkingAge: _TypeAlias = ParkingAge  # noqa: Y015
+
+@_typing.final
+class CycleOutput(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class PhaseNanosEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    UNMET_FIELD_NUMBER: _builtins.int
+    CLAIMED_DIGEST_FIELD_NUMBER: _builtins.int
+    OUTPUT_DIGEST_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_FIELD_NUMBER: _builtins.int
+    PHASE_NANOS_FIELD_NUMBER: _builtins.int
+    claimed_digest: _builtins.bytes
+    output_digest: _builtins.bytes
+    """SHA-256 over the actions in the order of the engine, without disposition, outcome and time."""
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    @_builtins.property
+    def unmet(self) -> _containers.RepeatedCompositeFieldContainer[_shardread_pb2.NeedView]: ...
+    @_builtins.property
+    def shortfalls(self) -> _containers.RepeatedCompositeFieldContainer[_coordinator_pb2.Shortfall]: ...
+    @_builtins.property
+    def phase_nanos(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        unmet: _abc.Iterable[_shardread_pb2.NeedView] | None = ...,
+        claimed_digest: _builtins.bytes = ...,
+        output_digest: _builtins.bytes = ...,
+        shortfalls: _abc.Iterable[_coordinator_pb2.Shortfall] | None = ...,
+        phase_nanos: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "claimed_digest", b"claimed_digest", "output_digest", b"output_digest", "phase_nanos", b"phase_nanos", "shortfalls", b"shortfalls", "unmet", b"unmet"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CycleOutput: _TypeAlias = CycleOutput  # noqa: Y015
+
+@_typing.final
+class TickRun(_message.Message):
+    """Cycles in a row that were given nothing new and decided nothing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_CYCLE_FIELD_NUMBER: _builtins.int
+    LAST_CYCLE_FIELD_NUMBER: _builtins.int
+    LAST_NOW_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    STEP_NANOS_FIELD_NUMBER: _builtins.int
+    first_cycle: _builtins.int
+    last_cycle: _builtins.int
+    last_now_unix_nanos: _builtins.int
+    @_builtins.property
+    def step_nanos(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """From each cycle's time to the next one's, the first from the record before."""
+
+    def __init__(
+        self,
+        *,
+        first_cycle: _builtins.int = ...,
+        last_cycle: _builtins.int = ...,
+        last_now_unix_nanos: _builtins.int = ...,
+        step_nanos: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_cycle", b"first_cycle", "last_cycle", b"last_cycle", "last_now_unix_nanos", b"last_now_unix_nanos", "step_nanos", b"step_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TickRun: _TypeAlias = TickRun  # noqa: Y015
+
+@_typing.final
+class JournalEvent(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class AttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    PEER_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    subject: _builtins.str
+    text: _builtins.str
+    peer: _builtins.str
+    @_builtins.property
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        text: _builtins.str = ...,
+        attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        peer: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalEvent: _TypeAlias = JournalEvent  # noqa: Y015

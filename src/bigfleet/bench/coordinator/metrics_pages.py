@@ -1,18 +1,16 @@
 """What a process says of itself on its metrics page."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from bigfleet.bench.scraping import metrics_page
 
 Series = Mapping[str, float]
 
 
 async def page(port: int) -> Series:
     """Values by name and labels, as they stand there."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /metrics HTTP/1.1\r\nHost: bench\r\n\r\n")
-    text = (await reader.read()).decode()
-    writer.close()
+    text = await metrics_page(port)
     rows = (line.rpartition(" ") for line in text.splitlines() if line.startswith("bigfleet_"))
     return {name: float(value) for name, _, value in rows}
 

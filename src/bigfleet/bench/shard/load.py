@@ -19,6 +19,7 @@ from typing import Any
 
 from bigfleet.bench.measures import Measure, percentile
 from bigfleet.bench.processes import Child, child
+from bigfleet.bench.scraping import metrics_page
 from bigfleet.bench.shard.fleet import ShardScale, cluster_name, rollup
 from bigfleet.bench.shard.operators import Operators
 from bigfleet.bench.timing import unit_ms
@@ -115,10 +116,7 @@ async def _running(scale: ShardScale) -> AsyncIterator[ShardHarness]:
 async def _scrape(port: int) -> None:
     """Reads the metrics every second, as a scraper does."""
     while True:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET /metrics HTTP/1.1\r\nHost: shard\r\n\r\n")
-        await reader.read()
-        writer.close()
+        await metrics_page(port)
         await asyncio.sleep(_SCRAPE_SECONDS)
 
 

@@ -16,6 +16,7 @@ from bigfleet.compiling import seconds_spent
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.logs import Log
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.journal.writer import JournalWriter
 from bigfleet.model.machines import Instant
 from bigfleet.shard.cycle import Deliberation, deliberate
 from bigfleet.shard.driving.outlet import Outlet
@@ -30,8 +31,10 @@ class Cycles:
         run_workers: RunWorkers,
         stopwatch: Callable[[], float],
         compiled_for: Callable[[], float] = seconds_spent,
+        journal: JournalWriter | None = None,
     ) -> None:
         self._state = state
+        self._journal = journal
         self._outlet = outlet
         self._run_workers = run_workers
         self._stopwatch = stopwatch
@@ -78,6 +81,8 @@ class Cycles:
             return
         thought, decided = running.result(), self._stopwatch()
         outlet.obey(state.end_cycle(thought, outlet.now(), decided - began))
+        if self._journal is not None and state.decision_loop.finished is not None:
+            self._journal.offer(state.decision_loop.finished)
         state.phase_took("execute", self._stopwatch() - decided)
 
     def close(self) -> None:

@@ -17,6 +17,8 @@ from bigfleet.edge.driver import cpu_seconds
 from bigfleet.edge.files import DirLock
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.journal.journal_file import JournalFile, JournalLimits
+from bigfleet.journal.writer import JournalWriter
 from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, Rejected
@@ -79,7 +81,8 @@ class ShardProcess(Process):
         self._outlet = outlet = Outlet(context.clock, context.log, self, self._store, self._audit)
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
-        self.cycles = Cycles(state, outlet, run_workers, context.stopwatch)
+        self._journal = self._make_journal(settings, epoch)
+        self.cycles = Cycles(state, outlet, run_workers, context.stopwatch, journal=self._journal)
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
         }
@@ -134,6 +137,8 @@ class ShardProcess(Process):
         await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
         await self.warmup.run()
         self._outlet.obey(self.state.taken())
+        if self._journal is not None:
+            self._journal.start()
         await self._endpoint.start()
         await self._endpoint.set_serving(True)
 
@@ -182,6 +187,8 @@ class ShardProcess(Process):
         self.cycles.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._journal is not None:
+            await asyncio.to_thread(self._journal.close)
         if self._audit is not None:
             await asyncio.to_thread(self._audit.close)
         await asyncio.to_thread(self._store.close)
@@ -205,6 +212,15 @@ class ShardProcess(Process):
         )
         state.coordination.attach(client)
         return client
+
+    def _make_journal(self, settings: ShardSettings, epoch: int) -> JournalWriter | None:
+        journal, context = settings.journal, self.context
+        if not journal.enabled:
+            return None
+        limits = JournalLimits(journal.max_bytes, journal.max_age)
+        directory = self._data_dir / "journal"
+        file = JournalFile(directory, settings.id, epoch, context.version, limits)
+        return JournalWriter(file, context.clock.now, context.stopwatch)
 
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
         read = RpcService(SHARD_READ, ReadAnswers(self.state))
@@ -233,7 +249,9 @@ class ShardProcess(Process):
         counts = self.state.effects.counts
         counts.set("state_degraded", float(self._store.degraded))
         audit = self._audit
-        counts.set("journal_degraded", float(audit is not None and audit.degraded))
+        journal = self._journal
+        lost = journal is not None and bool(journal.trouble)
+        counts.set("journal_degraded", float(lost or (audit is not None and audit.degraded)))
         if audit is not None:
             counts.set("audit_lines_lost", audit.lost)
         return self.state.survey()

@@ -230,7 +230,7 @@ class AdminAnswers:
         if given is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
-        plan, at = state.decision_loop.plan_options(), self._real_of(given.now)
+        plan, at = state.decision_loop.plan_options(), self._real_of(given.at)
         dump = FleetDump(given, plan, state.settings.id, state.epoch, at)
         yield await asyncio.to_thread(dump.header)
         for rows in pieces(dump.machine_count, AT_A_TIME):

@@ -1,0 +1,227 @@
+"""`bigfleet replay`: recorded cycles decided again, and whether they come out the same."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bigfleet.cli.output import current_output, prints_document
+from bigfleet.cli.sources import EXIT_NOT_FOUND, CycleName, kept_span, named_cycle
+from bigfleet.cli.terminal import escaped, refuse
+
+if TYPE_CHECKING:
+    from bigfleet.journal.history import RecordedCycle
+    from bigfleet.journal.replay import Replayed
+    from bigfleet.journal.segments import Segment
+    from bigfleet.model.journal import JournalEvent
+
+EXIT_DIFFERENT = 1
+EXIT_PARTIAL = 5
+#: Of the first difference, on either side.
+_MOST_ACTIONS = 20
+
+
+@click.command(no_args_is_help=True)
+@click.argument("journal", type=click.Path(exists=True, path_type=Path))
+@click.option("--from", "first", type=CycleName(), help="The first cycle: 18231, or 3:18231.")
+@click.option("--to", "last", type=CycleName(), help="The last cycle.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Threads of the engine; the outcome is the same for any number.",
+)
+@click.option(
+    "--dump",
+    type=click.Path(path_type=Path),
+    help="Write the fleet of the cycle --at to this file: .yaml, .json or .jsonl, also with .gz.",
+)
+@click.option("--at", type=CycleName(), help="The cycle that --dump writes; without: the last.")
+@prints_document("A few lines for people; one document for programs.")
+def replay(
+    journal: Path,
+    first: tuple[int | None, int] | None,
+    last: tuple[int | None, int] | None,
+    workers: int,
+    dump: Path | None,
+    at: tuple[int | None, int] | None,
+) -> None:
+    """Decide the cycles of JOURNAL again and compare them with what was decided then.
+
+    JOURNAL is the directory of a shard's journal, or one of its .bfj files. A cycle is named by
+    the epoch of its shard and its number; a bare number means the newest epoch.
+
+    \b
+    Exit codes: 0 all cycles are identical, 1 some differ, 2 the journal cannot be read,
+    3 it has no such cycle, 5 all that is there is identical, but cycles are missing.
+
+    \b
+    Examples:
+      bigfleet replay data/journal
+      bigfleet replay data/journal --from 18000 --to 18231 --workers 2
+      bigfleet replay data/journal --dump fleet.yaml --at 3:18231
+    """
+    from bigfleet.cli.progress import compile_all
+    from bigfleet.journal.history import LATEST, BrokenJournal
+    from bigfleet.journal.segments import UnreadableJournal, segments_of
+
+    try:
+        segments = segments_of(journal)
+        if dump is not None:
+            _dump(segments, named_cycle(at, segments, LATEST), dump)
+            return
+        compile_all()
+        span = named_cycle(first, segments, (0, 0)), named_cycle(last, segments, LATEST)
+        report = _replayed(segments, *span, workers)
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise refuse([str(problem)]) from None
+    if not report.cycles:
+        click.echo(f"{journal} has no cycle there; it has {kept_span(segments)}", err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+    _print(report)
+    if report.different:
+        raise click.exceptions.Exit(EXIT_DIFFERENT)
+    if report.missing:
+        raise click.exceptions.Exit(EXIT_PARTIAL)
+
+
+@dataclass(slots=True)
+class _Report:
+    cycles: int = 0
+    different: int = 0
+    #: Cycles the journal says it lacks.
+    missing: int = 0
+    gaps: "list[JournalEvent]" = field(default_factory=list)
+    first_difference: "Replayed | None" = None
+    first: tuple[int, int] = (0, 0)
+    last: tuple[int, int] = (0, 0)
+
+    def take(self, each: "Replayed") -> None:
+        name = each.recorded.epoch, each.recorded.given.cycle
+        self.first = self.first if self.cycles else name
+        self.last = name
+        self.cycles += 1
+        if not each.identical:
+            self.different += 1
+            self.first_difference = self.first_difference or each
+
+
+def _replayed(
+    segments: "list[Segment]", first: tuple[int, int], last: tuple[int, int], workers: int
+) -> _Report:
+    from bigfleet.journal.history import History
+    from bigfleet.journal.replay import replayed
+    from bigfleet.journal.segments import records_in_order
+
+    report, history = _Report(), History()
+    cycles = _until(history.cycles(records_in_order(segments, first)), last)
+    with ThreadPoolExecutor(workers) as threads, _progress() as tell:
+        for each in replayed(cycles, first=first, workers=workers, run_workers=threads.map):
+            report.take(each)
+            tell(report.cycles)
+    report.gaps = history.gaps
+    report.missing = sum(int(gap.attributes.get("cycles", "0")) for gap in history.gaps)
+    return report
+
+
+def _until(cycles: "Iterable[RecordedCycle]", last: tuple[int, int]) -> "Iterator[RecordedCycle]":
+    for cycle in cycles:
+        if (cycle.epoch, cycle.given.cycle) > last:
+            return
+        yield cycle
+
+
+def _dump(segments: "list[Segment]", at: tuple[int, int], file: Path) -> None:
+    from bigfleet.fleetfile import dump_fleet
+    from bigfleet.journal.fleets import fleet_of
+    from bigfleet.journal.history import cycle_at
+
+    found = cycle_at(segments, at)
+    if found is None:
+        there = kept_span(segments)
+        click.echo(f"no cycle {at[0]}:{at[1]} is recorded; there are {there}", err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+    file.write_bytes(dump_fleet(fleet_of(found.recorded.given, found.header), file.name))
+    click.echo(f"{file}: the fleet of cycle {found.name}")
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A line on standard error, for a person at a terminal."""
+    shown, began, told = sys.stderr.isatty(), time.monotonic(), 0.0
+
+    def tell(cycles: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if shown and now - told >= 0.5:
+            told = now
+            rate = cycles / max(now - began, 1e-9)
+            click.echo(f"\r{cycles:,} cycles, {rate:,.0f} a second ", err=True, nl=False)
+
+    yield tell
+    if told:
+        click.echo("", err=True)
+
+
+def _print(report: _Report) -> None:
+    from bigfleet.cli.tables import write_json
+
+    if current_output().is_document:
+        write_json(_document(report), time.time_ns())
+        return
+    span = f"{report.first[0]}:{report.first[1]} to {report.last[0]}:{report.last[1]}"
+    same = report.cycles - report.different
+    click.echo(f"{same:,} of {report.cycles:,} cycles identical, {span}")
+    for gap in report.gaps:
+        click.echo(escaped(f"gap: {gap.text}"))
+    if report.first_difference is not None:
+        _print_difference(report.first_difference)
+
+
+def _print_difference(each: "Replayed") -> None:
+    document = _difference_document(each)
+    click.echo(f"first difference: cycle {document['cycle']}")
+    for title, name in (("decided then", "recorded"), ("decided now", "replayed")):
+        actions = document[name]
+        click.echo(f"  {title}: {len(actions)} actions")
+        for action in actions[:_MOST_ACTIONS]:
+            click.echo(escaped(f"    {action['kind']} {action['machine']} {action['cluster']}"))
+        if len(actions) > _MOST_ACTIONS:
+            click.echo(f"    and {len(actions) - _MOST_ACTIONS} more; -o json shows all")
+
+
+def _document(report: _Report) -> dict[str, Any]:
+    different = report.first_difference
+    return {
+        "cycles": report.cycles,
+        "identical": report.cycles - report.different,
+        "different": report.different,
+        "missing": report.missing,
+        "first": f"{report.first[0]}:{report.first[1]}",
+        "last": f"{report.last[0]}:{report.last[1]}",
+        "gaps": [{"text": gap.text, **gap.attributes} for gap in report.gaps],
+        "firstDifference": None if different is None else _difference_document(different),
+    }
+
+
+def _difference_document(each: "Replayed") -> dict[str, Any]:
+    output = each.recorded.output
+    recorded = () if output is None else output.actions
+    return {
+        "cycle": f"{each.recorded.epoch}:{each.recorded.given.cycle}",
+        "sameActions": each.same_actions,
+        "sameClaims": each.same_claims,
+        "recorded": [_action_document(action) for action in recorded],
+        "replayed": [_action_document(action) for action in each.decision.actions],
+    }
+
+
+def _action_document(action: Any) -> dict[str, Any]:
+    return {"kind": action.kind.label, "machine": action.machine, "cluster": action.cluster}

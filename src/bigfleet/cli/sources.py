@@ -1,0 +1,184 @@
+"""Where a read verb takes its cycle from: a live shard, a journal or a fleet file.
+
+@takes_source
+def why(source: Source, ...) -> None:
+    if source.is_live:
+        ...                       # ask the shard
+    else:
+        asked = source.read()     # an input to decide on again
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bigfleet.cli.terminal import refuse, refuse_input
+from bigfleet.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from bigfleet.engine.engine_input import EngineInput
+    from bigfleet.journal.segments import Segment
+    from bigfleet.model.fleet import Fleet
+    from bigfleet.model.shard_views import ActionView
+
+EXIT_NOT_FOUND = 3
+#: Below this a file is read before a spinner could be seen.
+_WORTH_A_SPINNER_BYTES = 2_000_000
+
+
+class CycleName(click.ParamType[tuple[int | None, int]]):
+    """`3:18231`, or the number alone for a cycle of the newest epoch."""
+
+    name = "cycle"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int | None, int]:
+        epoch, colon, number = str(value).rpartition(":")
+        if not number.isdecimal() or (colon and not epoch.isdecimal()):
+            self.fail(
+                f"{value!r} is not a cycle; write 18231, or 3:18231 with its epoch", param, ctx
+            )
+        return int(epoch) if colon else None, int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCycle:
+    """A cycle that can be decided again."""
+
+    given: "EngineInput"
+    #: `3:18231`; of a fleet file that is not a dump `1`.
+    name: str
+    #: Empty: not known.
+    shard: str = ""
+    #: With what became of them; None: a fleet file, whose actions nothing carried out.
+    actions: "tuple[ActionView, ...] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    journal: Path | None = None
+    fleet: str | None = None
+    #: Epoch and number; None: the latest.
+    at: tuple[int | None, int] | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return self.journal is None and self.fleet is None
+
+    def read(self) -> AskedCycle:
+        """Of a journal or a fleet file; what cannot be read ends the verb with its reason."""
+        if self.journal is not None:
+            return _recorded(self.journal, self.at)
+        assert self.fleet is not None, "a live shard is asked, not read"
+        from bigfleet.plan.cycle import engine_input_of
+
+        fleet = fleet_from(self.fleet)
+        came_from = fleet.provenance
+        return AskedCycle(engine_input_of(fleet), came_from.cycle or "1", came_from.shard)
+
+
+def takes_source(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a verb `--journal`, `--fleet` and `--at`, as one argument `source`."""
+
+    @click.option(
+        "--journal",
+        type=click.Path(exists=True, path_type=Path),
+        help="Ask this journal instead of a live shard: its directory or one of its files.",
+    )
+    @click.option("--fleet", metavar="FILE", help='Ask this fleet file; "-" is standard input.')
+    @click.option("--at", type=CycleName(), help="A past cycle: 18231, or 3:18231.")
+    @wraps(command)
+    def with_source(
+        *args: Any,
+        journal: Path | None,
+        fleet: str | None,
+        at: tuple[int | None, int] | None,
+        **options: Any,
+    ) -> None:
+        if journal is not None and fleet is not None:
+            raise refuse(["--journal and --fleet are two sources; name one of them"])
+        if fleet is not None and at is not None:
+            raise refuse(["--at: a fleet file is one cycle; leave --at out"])
+        command(*args, source=Source(journal, fleet, at), **options)
+
+    return with_source
+
+
+def named_cycle(
+    cycle: tuple[int | None, int] | None, segments: "list[Segment]", otherwise: tuple[int, int]
+) -> tuple[int, int]:
+    """A bare number means the newest epoch."""
+    if cycle is None:
+        return otherwise
+    epoch, number = cycle
+    return (segments[-1].epoch if epoch is None else epoch), number
+
+
+def kept_span(segments: "list[Segment]") -> str:
+    oldest = segments[0]
+    return f"cycles from {oldest.epoch}:{oldest.first_cycle} on"
+
+
+def _recorded(journal: Path, at: tuple[int | None, int] | None) -> AskedCycle:
+    from bigfleet.journal.history import LATEST, BrokenJournal, cycle_at
+    from bigfleet.journal.segments import UnreadableJournal, segments_of
+
+    try:
+        segments = segments_of(journal)
+        wanted = named_cycle(at, segments, LATEST)
+        found = cycle_at(segments, wanted)
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise refuse([str(problem)]) from None
+    if found is None:
+        there = kept_span(segments)
+        click.echo(f"no cycle {wanted[0]}:{wanted[1]} is recorded; there are {there}", err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+    output = found.recorded.output
+    actions = () if output is None else output.actions
+    return AskedCycle(found.recorded.given, found.name, found.header.shard_id, actions)
+
+
+def fleet_from(file: str) -> "Fleet":
+    """A fleet file, or standard input for "-"; every problem of a bad one is printed at once."""
+    from bigfleet.fleetfile import load_fleet
+
+    try:
+        content = _read(file)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise refuse([f"{file}: cannot read the fleet file: {why}"]) from None
+    try:
+        with _progress(f"reading {file}", len(content)):
+            return load_fleet(content, file)
+    except BadInput as problem:
+        raise refuse_input(file, problem) from None
+
+
+def _read(file: str) -> bytes:
+    """No more than a fleet file may have, and one byte, by which the reader knows: a device or a
+    pipe may have no end."""
+    from bigfleet.fleetfile.limits import MOST_BYTES
+
+    if file == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    with Path(file).open("rb") as opened:
+        return opened.read(MOST_BYTES + 1)
+
+
+@contextmanager
+def _progress(doing: str, size: int) -> Iterator[None]:
+    """A spinner on standard error, for a person who would otherwise wonder."""
+    if size < _WORTH_A_SPINNER_BYTES or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False).status(f"{doing} ({size / 1e6:.0f} MB)"):
+        yield

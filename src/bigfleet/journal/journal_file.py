@@ -1,0 +1,196 @@
+"""The journal on disk: appends records, begins new segments, deletes old ones.
+
+Used by one thread. A disk that is full gives up its oldest segment first; where that does not help
+nothing is recorded until it does, and what is missing is told as a gap. After any failure the next
+cycle begins a new segment: what a failed write left is never continued.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from bigfleet.journal.frames import frame_of
+from bigfleet.journal.recorder import FinishedCycle, Recorder
+from bigfleet.journal.segments import cut_torn_tail, expired, segment_name, segments_in
+from bigfleet.model.journal import JournalBody
+from bigfleet.model.machines import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLimits:
+    max_bytes: int = 4 * 2**30
+    max_age_seconds: float = 72 * 3600.0
+    segment_bytes: int = 64 * 2**20
+
+
+class Disk(Protocol):
+    """The seam at which a test has a disk that is full, slow or gone."""
+
+    def open(self, path: Path) -> BinaryIO: ...
+    def write(self, file: BinaryIO, content: bytes) -> None: ...
+    def sync(self, file: BinaryIO) -> None: ...
+
+
+class RealDisk:
+    def open(self, path: Path) -> BinaryIO:
+        return path.open("xb", buffering=0)
+
+    def write(self, file: BinaryIO, content: bytes) -> None:
+        left = memoryview(content)
+        while len(left):
+            left = left[file.write(left) :]
+
+    def sync(self, file: BinaryIO) -> None:
+        os.fsync(file.fileno())
+
+
+class JournalFile:
+    def __init__(
+        self,
+        directory: Path,
+        shard_id: str,
+        epoch: int,
+        version: str,
+        limits: JournalLimits,
+        disk: Disk | None = None,
+    ) -> None:
+        self._directory = directory
+        self._epoch = epoch
+        self._limits = limits
+        self._disk = disk or RealDisk()
+        self._recorder = Recorder(shard_id, epoch, version)
+        self._file: BinaryIO | None = None
+        #: Bytes of whole frames in the open segment.
+        self._size = 0
+        self._unsynced = False
+        #: Deleting a segment did not help: no second one is given up for nothing.
+        self._deleted_in_vain = False
+        #: The first cycle that is not recorded, and how many are not.
+        self._missing: tuple[int, int] = (0, 0)
+        #: Why nothing is recorded now; empty: all is well.
+        self.trouble = ""
+        self.gaps = 0
+        self.written_bytes = 0
+
+    def prepare(self) -> None:
+        """Raises OSError; to be called once, before anything is recorded."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        for segment in segments_in(self._directory)[-1:]:
+            cut_torn_tail(segment.path)
+
+    def miss(self, cycle: int, cycles: int, why: str) -> None:
+        """Cycles that will never be recorded."""
+        first, count = self._missing
+        self._missing = (first or cycle, count + cycles)
+        self.gaps += cycles
+        self.trouble = why
+
+    def record(self, cycle: FinishedCycle, at: Instant) -> None:
+        told = [*self._recorder.quiet_cycles, cycle.given.cycle]
+        try:
+            if self._file is None or self._size >= self._limits.segment_bytes:
+                self._begin_segment(cycle.given.cycle, at)
+                records = self._recorder.record(cycle, new_segment=True)
+            else:
+                records = self._recorder.record(cycle)
+            self._append(records)
+            self._tell_missing(at)
+            self.trouble = ""
+        except OSError as problem:
+            self._give_up(told, problem)
+
+    def note(self, body: JournalBody, cycle: int, at: Instant) -> None:
+        """Something beside the cycles; nothing is kept of it while no segment is open."""
+        if self._file is None:
+            return
+        told = self._recorder.quiet_cycles
+        try:
+            self._append([*self._recorder.flush(), self._recorder.event(body, cycle, at)])
+        except OSError as problem:
+            self._give_up(told, problem)
+
+    def sync(self) -> None:
+        """What was recorded so far survives the machine's end."""
+        if self._file is None:
+            return
+        told = self._recorder.quiet_cycles
+        try:
+            self._append(self._recorder.flush())
+            if self._unsynced:
+                self._disk.sync(self._file)
+                self._unsynced = False
+        except OSError as problem:
+            self._give_up(told, problem)
+
+    def close(self) -> None:
+        self.sync()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    # -- within ------------------------------------------------------------------------------------
+
+    def _append(self, records: list[bytes]) -> None:
+        if not records:
+            return
+        assert self._file is not None
+        content = b"".join(map(frame_of, records))
+        try:
+            self._disk.write(self._file, content)
+        except OSError:
+            if self._deleted_in_vain or not self._delete_oldest():
+                raise
+            self._deleted_in_vain = True
+            # What the failed write left is cut off before the second try.
+            os.ftruncate(self._file.fileno(), self._size)
+            self._file.seek(self._size)
+            self._disk.write(self._file, content)
+        self._deleted_in_vain = False
+        self._size += len(content)
+        self.written_bytes += len(content)
+        self._unsynced = True
+
+    def _begin_segment(self, cycle: int, at: Instant) -> None:
+        if self._file is not None:
+            self._append(self._recorder.flush())
+            self._disk.sync(self._file)
+            self._file.close()
+            self._file = None
+        limits = self._limits
+        kept = segments_in(self._directory)
+        for segment in expired(kept, at, limits.max_bytes, limits.max_age_seconds):
+            segment.path.unlink(missing_ok=True)
+        self._file = self._disk.open(self._directory / segment_name(self._epoch, cycle))
+        self._size = 0
+
+    def _delete_oldest(self) -> bool:
+        segments = segments_in(self._directory)
+        if len(segments) < 2:
+            return False
+        segments[0].path.unlink(missing_ok=True)
+        return True
+
+    def _tell_missing(self, at: Instant) -> None:
+        first, count = self._missing
+        if count:
+            why = self.trouble or "they came faster than they could be written"
+            self._append([self._recorder.gap(first, count, at, why)])
+            self._missing = (0, 0)
+
+    def _give_up(self, cycles: list[int], problem: OSError) -> None:
+        """Until the next cycle, which begins a segment of its own."""
+        first = cycles[0] if cycles else 0
+        self.miss(first, len(cycles), f"the journal cannot be written: {problem.strerror}")
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        try:
+            if self._size:
+                os.ftruncate(file.fileno(), self._size)
+            else:
+                os.unlink(file.name)
+        except OSError as left:
+            self.trouble += f"; its last frame is torn: {left.strerror}"
+        finally:
+            file.close()

@@ -1,0 +1,118 @@
+"""The files of a journal: `<epoch>-<first cycle>.bfj`, each readable by itself.
+
+Every segment begins with a header and a key frame, so that whole segments can be deleted, copied or
+sent. Names sort as cycles do: cycles are counted anew with every epoch.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigfleet.journal.frames import BrokenFrame, records_in, sound_length
+from bigfleet.model.journal import JournalRecord
+from bigfleet.model.machines import Instant
+from bigfleet.wire.journal_records import record_of
+
+SUFFIX = ".bfj"
+_NAME = re.compile(r"(\d{10})-(\d{12})\.bfj")
+
+
+class UnreadableJournal(Exception):
+    """What cannot be read, in one sentence that names the file and the cycle."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    epoch: int
+    first_cycle: int
+    path: Path
+    size: int
+    written_at: Instant
+
+
+def segment_name(epoch: int, first_cycle: int) -> str:
+    return f"{epoch:010d}-{first_cycle:012d}{SUFFIX}"
+
+
+def segments_in(directory: Path) -> list[Segment]:
+    """Oldest first; files of other names are not the journal's."""
+    found: list[Segment] = []
+    for path in directory.iterdir():
+        if named := _NAME.fullmatch(path.name):
+            facts = path.stat()
+            epoch, cycle = int(named[1]), int(named[2])
+            found.append(Segment(epoch, cycle, path, facts.st_size, facts.st_mtime_ns))
+    return sorted(found)
+
+
+def expired(
+    segments: Sequence[Segment], now: Instant, max_bytes: int, max_age_seconds: float
+) -> list[Segment]:
+    """Oldest first, those to delete; the newest always stays."""
+    oldest = now - int(max_age_seconds * 1e9)
+    total = sum(segment.size for segment in segments)
+    gone: list[Segment] = []
+    for segment in segments[:-1]:
+        if total <= max_bytes and segment.written_at >= oldest:
+            break
+        total -= segment.size
+        gone.append(segment)
+    return gone
+
+
+def cut_torn_tail(path: Path) -> int:
+    """Bytes cut off: what a crash left of a frame that was being written."""
+    content = path.read_bytes()
+    sound = sound_length(memoryview(content))
+    if sound < len(content):
+        os.truncate(path, sound)
+    return len(content) - sound
+
+
+def records_of(path: Path, *, last: bool) -> Iterator[JournalRecord]:
+    """Of one file; a torn tail ends the `last` one, any other damage is UnreadableJournal."""
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise UnreadableJournal(f"{path} cannot be read: {problem.strerror}") from None
+    cycle = 0
+    try:
+        for offset, record in records_in(memoryview(content)):
+            try:
+                read = record_of(record)
+            except ValueError as problem:
+                text = f"{path}, byte {offset}, after cycle {cycle}: {problem}"
+                raise UnreadableJournal(text) from None
+            cycle = read.cycle
+            yield read
+    except BrokenFrame as broken:
+        if not (broken.torn and last):
+            raise UnreadableJournal(f"{path}, after cycle {cycle}: {broken}") from None
+
+
+def segments_of(journal: Path) -> list[Segment]:
+    """Of a directory, or the one a file is. Raises UnreadableJournal where there is none."""
+    directory = journal if journal.is_dir() else journal.parent
+    found = [each for each in segments_in(directory) if journal in (directory, each.path)]
+    if not found:
+        text = f"{journal} is not a journal: no file is named <epoch>-<cycle>{SUFFIX}"
+        raise UnreadableJournal(text)
+    return found
+
+
+def records_in_order(
+    segments: Sequence[Segment], first: tuple[int, int] = (0, 0)
+) -> Iterator[JournalRecord]:
+    """Oldest first, from the segment that holds the cycle `first` (epoch and number) on.
+
+    Raises UnreadableJournal.
+    """
+    before = [place for place, each in enumerate(segments) if _begin(each) <= first]
+    for segment in segments[before[-1] if before else 0 :]:
+        yield from records_of(segment.path, last=segment is segments[-1])
+
+
+def _begin(segment: Segment) -> tuple[int, int]:
+    return segment.epoch, segment.first_cycle

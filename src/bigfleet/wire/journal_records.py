@@ -1,0 +1,466 @@
+"""Records of the journal as bytes and back.
+
+The machines of a key frame are columns, as the engine has them: there may be half a million.
+Everything else is a few messages a cycle.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.batches import Offering, offering_of
+from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
+from bigfleet.model.journal import (
+    FORMAT_VERSION,
+    CycleOutput,
+    InputChange,
+    JournalBody,
+    JournalEvent,
+    JournalHeader,
+    JournalRecord,
+    Keyframe,
+    MachineTable,
+    NeedTable,
+    TickRun,
+)
+from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
+from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import EngineOptions, Parking, VictimWeights
+from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
+from bigfleet.model.resources import Resources
+from bigfleet.model.shard_views import ActionView, StoryEvent
+from bigfleet.v1alpha1 import capacity_pb2, provider_pb2
+from bigfleet.wire.machine_views import ACTION, NEED_KEY, RESERVATION
+from bigfleet.wire.machines import state_number, state_of
+from bigfleet.wire.needs import (
+    need_message,
+    requirements_of,
+    resources_message,
+    resources_of,
+)
+from bigfleet.wire.record_codecs import RecordCodec, Unused
+from bigfleet.wire.shard_views import EVENT, number
+
+_HELD_BY = {str(by): by for by in HeldBy}
+#: The columns of tables, and how their numbers lie in them.
+_MACHINE_COLUMNS = {
+    "state": "<i1",
+    "offering": "<i4",
+    "cluster": "<i4",
+    "stamp": "<i4",
+    "provider": "<i4",
+    "node_name": "<i4",
+    "idle_since": "<i8",
+    "held": "<i1",
+    "overdue": "?",
+    "empty": "?",
+}
+_NEED_COLUMNS = {
+    "cluster": "<i4",
+    "profile": "<i4",
+    "aggregate": "<i4",
+    "unit": "<i4",
+    "group": "<i4",
+    "arrival": "<i8",
+    "parked": "?",
+}
+
+
+_TICK_RUN = RecordCodec(TickRun, pb.TickRun, steps="step_nanos")
+_JOURNAL_EVENT = RecordCodec(JournalEvent, pb.JournalEvent)
+_OUTPUT = RecordCodec(
+    CycleOutput,
+    pb.CycleOutput,
+    Unused("unmet"),
+    Unused("shortfalls"),
+    actions=ACTION,
+    digest="output_digest",
+    nanos_of_phase="phase_nanos",
+)
+
+
+def record_bytes(record: JournalRecord) -> bytes:
+    """Equal records have equal bytes."""
+    message = _message_of(record.body)
+    message.seq, message.cycle, message.at_unix_nanos = record.seq, record.cycle, record.at
+    return message.SerializeToString(deterministic=True)
+
+
+def _message_of(body: JournalBody) -> pb.JournalRecord:
+    match body:
+        case JournalHeader():
+            return pb.JournalRecord(header=_header_message(body))
+        case Keyframe():
+            return pb.JournalRecord(
+                keyframe=pb.Keyframe(
+                    state=_change_message(body.state), machines=_table_message(body.machines)
+                )
+            )
+        case InputChange():
+            return pb.JournalRecord(input=_change_message(body))
+        case CycleOutput():
+            return pb.JournalRecord(output=_OUTPUT.message(body))
+        case TickRun():
+            return pb.JournalRecord(tick_run=_TICK_RUN.message(body))
+        case ActionView():
+            return pb.JournalRecord(outcome=ACTION.message(body))
+        case StoryEvent():
+            return pb.JournalRecord(story=EVENT.message(body))
+        case JournalEvent():
+            return pb.JournalRecord(event=_JOURNAL_EVENT.message(body))
+
+
+def record_of(content: bytes) -> JournalRecord:
+    """Raises ValueError, in words, where the bytes are not a record this version can read."""
+    message = pb.JournalRecord()
+    try:
+        message.ParseFromString(content)
+    except DecodeError as problem:
+        raise ValueError(f"it is not a record of a journal: {problem}") from None
+    return JournalRecord(message.seq, message.cycle, message.at_unix_nanos, _body_of(message))
+
+
+def _body_of(message: pb.JournalRecord) -> JournalBody:
+    match message.WhichOneof("body"):
+        case "header":
+            return _header_of(message.header)
+        case "keyframe":
+            frame = message.keyframe
+            return Keyframe(_change_of(frame.state), _table_of(frame.machines))
+        case "input":
+            return _change_of(message.input)
+        case "output":
+            return _OUTPUT.record(message.output)
+        case "tick_run":
+            return _TICK_RUN.record(message.tick_run)
+        case "outcome":
+            return ACTION.record(message.outcome)
+        case "story":
+            return EVENT.record(message.story)
+        case "event":
+            return _JOURNAL_EVENT.record(message.event)
+        case _:
+            raise ValueError("it holds nothing this version knows; was it written by a later one?")
+
+
+def _change_message(change: InputChange) -> pb.InputDelta:
+    return pb.InputDelta(
+        now_unix_nanos=change.now,
+        machines=map(_machine_message, change.machines),
+        removed_machine_ids=change.removed,
+        reservations=RESERVATION.messages(change.reservations),
+        removed_reservation_ids=change.unreserved,
+        parking=_age_messages(change.parking),
+        shortfall_ages=_age_messages(change.shortfall_ages),
+        reported_clusters=sorted(change.reported or ()),
+        reported_changed=change.reported is not None,
+        input_digest=change.digest,
+        needs=None if change.needs is None else _needs_message(change.needs),
+    )
+
+
+def _change_of(message: pb.InputDelta) -> InputChange:
+    return InputChange(
+        now=message.now_unix_nanos,
+        machines=tuple(map(_machine_of, message.machines)),
+        removed=tuple(message.removed_machine_ids),
+        reservations=RESERVATION.records(message.reservations),
+        unreserved=tuple(message.removed_reservation_ids),
+        parking=_ages_of(message.parking),
+        shortfall_ages=_ages_of(message.shortfall_ages),
+        reported=frozenset(message.reported_clusters) if message.reported_changed else None,
+        digest=message.input_digest,
+        needs=_needs_of(message.needs) if message.HasField("needs") else None,
+    )
+
+
+def _machine_message(entry: FleetMachine) -> pb.MachineRecord:
+    machine, marks = entry.machine, entry.marks
+    since, held, host = marks.idle_since, marks.held, machine.host
+    record = _stamp_message(machine.assigned)
+    record.machine.CopyFrom(_offering_message(offering_of(machine)))
+    record.machine.id, record.machine.cluster = machine.id, machine.cluster
+    record.machine.state = state_number(machine.state)
+    record.machine.last_error = machine.last_error
+    if not host.empty:
+        record.machine.host.CopyFrom(provider_pb2.HostRef(provider=host.provider, ref=host.ref))
+    record.idle_since_unix_nanos, record.idle_since_known = since or 0, since is not None
+    record.unseen = held is not None and held.by is HeldBy.UNSEEN
+    record.withheld = held is not None and held.by is HeldBy.QUOTA
+    record.held = "" if held is None else held.by
+    record.overdue, record.empty = marks.overdue, marks.empty
+    return record
+
+
+def _machine_of(message: pb.MachineRecord) -> FleetMachine:
+    machine, offering = message.machine, _offering_of(message.machine)
+    state = state_of(machine.state)
+    if state is MachineState.UNSPECIFIED:
+        raise ValueError(f"machine {machine.id} has no state this version knows")
+    if message.held and message.held not in _HELD_BY:
+        raise ValueError(f"machine {machine.id} is held by {message.held!r}, which is unknown")
+    host = machine.host
+    return FleetMachine(
+        Machine(
+            id=machine.id,
+            state=state,
+            capacity_type=offering.capacity_type,
+            host=Host(host.provider, host.ref) if machine.HasField("host") else Host(),
+            cluster=machine.cluster,
+            instance_type=offering.instance_type,
+            zone=offering.zone,
+            labels=dict(offering.labels),
+            resources=offering.resources,
+            allocatable=offering.allocatable,
+            price_per_hour=offering.price_per_hour,
+            interruption_probability=offering.interruption_probability,
+            last_error=machine.last_error,
+            assigned=_stamp_of(message),
+        ),
+        Marks(
+            message.idle_since_unix_nanos if message.idle_since_known else None,
+            Held(_HELD_BY[message.held]) if message.held else None,
+            message.overdue,
+            message.empty,
+        ),
+    )
+
+
+def _offering_message(offering: Offering) -> provider_pb2.Machine:
+    return provider_pb2.Machine(
+        instance_type=offering.instance_type,
+        zone=offering.zone,
+        capacity_type=number(offering.capacity_type),
+        price_per_hour=offering.price_per_hour,
+        interruption_probability=offering.interruption_probability,
+        resources=resources_message(offering.resources),
+        labels=dict(offering.labels),
+        allocatable=resources_message(offering.allocatable),
+    )
+
+
+def _offering_of(message: provider_pb2.Machine) -> Offering:
+    return Offering(
+        CapacityType(message.capacity_type),
+        message.instance_type,
+        message.zone,
+        tuple(sorted(message.labels.items())),
+        resources_of(message.resources),
+        resources_of(message.allocatable),
+        message.price_per_hour,
+        message.interruption_probability,
+    )
+
+
+def _stamp_message(assigned: Assigned) -> pb.MachineRecord:
+    return pb.MachineRecord(
+        assigned_priority=assigned.priority,
+        assigned_interruption_dollars=assigned.interruption_penalty,
+        assigned_reclamation_dollars=assigned.reclamation_penalty,
+        assigned_fingerprint=assigned.need_fingerprint,
+        assigned_group=assigned.group,
+        assigned_cluster=assigned.cluster,
+    )
+
+
+def _stamp_of(message: pb.MachineRecord) -> Assigned:
+    return Assigned(
+        message.assigned_priority,
+        message.assigned_interruption_dollars,
+        message.assigned_reclamation_dollars,
+        message.assigned_cluster,
+        message.assigned_fingerprint,
+        message.assigned_group,
+    )
+
+
+def _table_message(table: MachineTable) -> pb.MachineTable:
+    return pb.MachineTable(
+        ids=table.ids,
+        offerings=map(_offering_message, table.offerings),
+        stamps=map(_stamp_message, table.stamps),
+        clusters=table.clusters,
+        providers=table.providers,
+        node_names=table.node_names,
+        **_column_bytes(table.columns, _MACHINE_COLUMNS),
+    )
+
+
+def _table_of(message: pb.MachineTable) -> MachineTable:
+    columns = _columns_of(message, _MACHINE_COLUMNS)
+    if len(columns["state"]) != len(message.ids):
+        raise ValueError(f"{len(columns['state'])} states for {len(message.ids)} machines")
+    for name, least, rows in (
+        ("state", 1, len(MachineState)),
+        ("offering", 0, len(message.offerings)),
+        ("cluster", -1, len(message.clusters)),
+        ("stamp", 0, len(message.stamps)),
+        ("provider", -1, len(message.providers)),
+        ("node_name", -1, len(message.node_names)),
+        ("held", 0, len(HeldBy) + 1),
+    ):
+        _check_rows(name, columns[name], least, rows)
+    return MachineTable(
+        list(message.ids),
+        list(map(_offering_of, message.offerings)),
+        list(map(_stamp_of, message.stamps)),
+        list(message.clusters),
+        list(message.providers),
+        list(message.node_names),
+        columns,
+    )
+
+
+def _needs_message(table: NeedTable) -> pb.NeedTable:
+    return pb.NeedTable(
+        clusters=table.clusters,
+        profiles=map(_profile_message, table.profiles),
+        vectors=[provider_pb2.Resources(resources=each.texts()) for each in table.vectors],
+        groups=table.groups,
+        **_column_bytes(table.columns, _NEED_COLUMNS),
+    )
+
+
+def _needs_of(message: pb.NeedTable) -> NeedTable:
+    columns = _columns_of(message, _NEED_COLUMNS)
+    for name, rows in (
+        ("cluster", message.clusters),
+        ("profile", message.profiles),
+        ("aggregate", message.vectors),
+        ("unit", message.vectors),
+        ("group", message.groups),
+    ):
+        _check_rows(name, columns[name], 0, len(rows))
+    return NeedTable(
+        list(message.clusters),
+        list(map(_profile_of, message.profiles)),
+        list(map(resources_of, message.vectors)),
+        list(message.groups),
+        columns,
+    )
+
+
+def _column_bytes(columns: Mapping[str, NDArray[Any]], kinds: Mapping[str, str]) -> dict[str, Any]:
+    return {name: np.ascontiguousarray(columns[name], kinds[name]).tobytes() for name in kinds}
+
+
+def _columns_of(
+    message: pb.MachineTable | pb.NeedTable, kinds: Mapping[str, str]
+) -> dict[str, NDArray[Any]]:
+    columns = {name: np.frombuffer(getattr(message, name), kind) for name, kind in kinds.items()}
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError("the columns of a table differ in length")
+    return columns
+
+
+def _check_rows(name: str, column: NDArray[Any], least: int, rows: int) -> None:
+    if len(column) and not least <= column.min() <= column.max() < rows:
+        raise ValueError(f"the column {name} names a row that its table does not have")
+
+
+def _profile_message(profile: Profile) -> capacity_pb2.CapacityNeed:
+    return need_message(Need("", profile, Resources()))
+
+
+def _profile_of(message: capacity_pb2.CapacityNeed) -> Profile:
+    """Exactly what was decided on: nothing is mended here."""
+    spread = [
+        Spread(each.topology_key, each.max_skew, WhenUnsatisfiable(each.when_unsatisfiable))
+        for each in message.spread
+    ]
+    return Profile.of(
+        requirements_of(message.requirements),
+        spread,
+        message.priority,
+        message.interruption_penalty_bucket,
+        message.reclamation_penalty_bucket,
+    )
+
+
+def _age_messages(ages: Mapping[NeedKey, int]) -> list[pb.ParkingAge]:
+    return [pb.ParkingAge(need=NEED_KEY.message(key), age_cycles=age) for key, age in ages.items()]
+
+
+def _ages_of(messages: Iterable[pb.ParkingAge]) -> dict[NeedKey, int]:
+    return {NEED_KEY.record(each.need): each.age_cycles for each in messages}
+
+
+def _header_message(header: JournalHeader) -> pb.JournalHeader:
+    return pb.JournalHeader(
+        format_version=header.format_version,
+        shard_id=header.shard_id,
+        shard_epoch=header.epoch,
+        engine_version=header.engine_version,
+        engine_options=option_texts(header.options),
+        created_unix_nanos=header.created_at,
+        first_cycle=header.first_cycle,
+    )
+
+
+def _header_of(message: pb.JournalHeader) -> JournalHeader:
+    if not 1 <= message.format_version <= FORMAT_VERSION:
+        text = f"it has format {message.format_version}; this version reads up to {FORMAT_VERSION}"
+        raise ValueError(f"{text}: read it with the version that wrote it, or a later one")
+    return JournalHeader(
+        message.shard_id,
+        message.shard_epoch,
+        message.engine_version,
+        options_of(message.engine_options),
+        message.created_unix_nanos,
+        message.first_cycle,
+        message.format_version,
+    )
+
+
+# -- options of the engine as texts ---------------------------------------------------------------
+
+_HOLD = "releaseHold."
+
+
+def option_texts(options: EngineOptions) -> dict[str, str]:
+    """What decides; how many threads work on it does not."""
+    weights, parking = options.victim_weights, options.parking
+    return {
+        **{f"{_HOLD}{kind.label}": repr(held) for kind, held in options.release_holds.items()},
+        "victimWeight.priority": repr(weights.priority),
+        "victimWeight.drain": repr(weights.drain),
+        "victimWeight.interruption": repr(weights.interruption),
+        "victimWeight.reclamation": repr(weights.reclamation),
+        "drainSeconds": repr(options.drain_seconds),
+        "reservationMarginSeconds": repr(options.reservation_margin_seconds),
+        "parking.after": str(parking.after),
+        "parking.probe": str(parking.probe),
+        "fold": "true" if options.fold else "false",
+        "clustersReady": "all" if options.clusters_ready is None else "reported",
+    }
+
+
+def options_of(texts: Mapping[str, str]) -> EngineOptions:
+    """Raises ValueError for an option that is missing, unknown or not a number."""
+    left = dict(texts)
+
+    def number(name: str) -> float:
+        if name not in left:
+            raise ValueError(f"the option {name} is missing")
+        return float(left.pop(name))
+
+    kinds = {kind.label: kind for kind in CapacityType}
+    holds = {kinds[n.removeprefix(_HOLD)]: number(n) for n in texts if n.startswith(_HOLD)}
+    terms = ("priority", "drain", "interruption", "reclamation")
+    weights = [number(f"victimWeight.{term}") for term in terms]
+    options = EngineOptions(
+        clusters_ready=None if left.pop("clustersReady", "all") == "all" else frozenset(),
+        release_holds=holds,
+        victim_weights=VictimWeights(*weights),
+        drain_seconds=number("drainSeconds"),
+        reservation_margin_seconds=number("reservationMarginSeconds"),
+        parking=Parking(int(number("parking.after")), int(number("parking.probe"))),
+        fold=left.pop("fold", "true") == "true",
+    )
+    if left:
+        raise ValueError(f"options this version does not know: {', '.join(sorted(left))}")
+    return options
