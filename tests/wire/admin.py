@@ -15,6 +15,18 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.machine_answers import (
+    Check,
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    MachineStep,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.need_states import NeedState
@@ -214,6 +226,18 @@ EVENT = StoryEvent(
     3,
     11,
 )
+assert FULL.pending is not None
+EXPLAINED = MachineAnswer(
+    9,
+    FULL,
+    "it is Configured",
+    (MachineStep("next best", "m-2", Resources.of({"cpu": 1000}), Resources(), ("m-2",)),),
+    (FULL.pending,),
+    3,
+    7,
+)
+_CHECK = Check("min-unit cpu", False, "8", "7500m")
+REFUSED = WhyNot(9, "too small", _CHECK, (Check("held", True, "not held", ""), _CHECK), ("more",))
 HELD = Quarantine(QuarantineKind.ROLLUP, "shop", 100, 0, 1, 3, 4, 5)
 RESTING = OfferingView("sim/a3/z-a/Spot", OfferingState.HALF_OPEN, "stockout", 2, 3, 4, "none left")
 UNMET = NeedView(
@@ -313,6 +337,22 @@ class ScriptedAdmin:
     async def story(self, call: StoryCall) -> MachineStory:
         self.asked.append(("story", call))
         return MachineStory(FULL, (EVENT,), True)
+
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer:
+        self.asked.append(("explain_machine", call))
+        return EXPLAINED
+
+    async def why_not(self, call: WhyNotCall) -> WhyNot:
+        self.asked.append(("why_not", call))
+        return REFUSED
+
+    async def decisions(self, query: DecisionQuery) -> DecisionList:
+        self.asked.append(("decisions", query))
+        return DecisionList(EXPLAINED.actions, True)
+
+    async def cycle(self, call: CycleCall) -> CycleView:
+        self.asked.append(("cycle", call))
+        return CycleView(9, 10, EXPLAINED.actions, 3, 4, 5, 6)
 
     async def clear(
         self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer

@@ -12,6 +12,15 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineCall,
+    WhyNotCall,
+    WhyNotQuestion,
+)
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
@@ -64,6 +73,8 @@ async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
 
 
 SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
+KEY = NeedKey("shop", admin.FINGERPRINT, "")
+ASKED = WhyNotCall(WhyNotQuestion.ASSIGNED, "m-1", KEY, 8)
 Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
 CALLS: dict[str, Exchange] = {
     "status": (lambda c: c.status(), ("status",), admin.STATUS),
@@ -101,6 +112,26 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.story(StoryCall("m-1", 7, 5)),
         ("story", StoryCall("m-1", 7, 5)),
         MachineStory(admin.FULL, (admin.EVENT,), True),
+    ),
+    "why a machine is where it is": (
+        lambda c: c.explain_machine(MachineCall("m-1", 8)),
+        ("explain_machine", MachineCall("m-1", 8)),
+        admin.EXPLAINED,
+    ),
+    "why not": (
+        lambda c: c.why_not(ASKED),
+        ("why_not", ASKED),
+        admin.REFUSED,
+    ),
+    "decisions": (
+        lambda c: c.decisions(DecisionQuery(3, 9, (ActionKind.PREEMPT,), "shop", "m-1", KEY, 5)),
+        ("decisions", DecisionQuery(3, 9, (ActionKind.PREEMPT,), "shop", "m-1", KEY, 5)),
+        DecisionList(admin.EXPLAINED.actions, True),
+    ),
+    "a cycle": (
+        lambda c: c.cycle(CycleCall(8, 5, 2)),
+        ("cycle", CycleCall(8, 5, 2)),
+        CycleView(9, 10, admin.EXPLAINED.actions, 3, 4, 5, 6),
     ),
     "clear a failed machine": (
         lambda c: c.clear(AUDIT, "m-1", ClearMode.FORGET),

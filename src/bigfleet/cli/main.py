@@ -58,6 +58,9 @@ VERBS: dict[str, LazyVerb] = {
     "describe": LazyVerb(
         f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
     ),
+    "why-not": LazyVerb(
+        "bigfleet.cli.why_not", "why_not", "The first check that fails behind an expectation."
+    ),
     "top": LazyVerb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
     "quarantines": LazyVerb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."

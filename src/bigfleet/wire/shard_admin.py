@@ -14,6 +14,16 @@ from google.protobuf.message import DecodeError
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -44,6 +54,16 @@ from bigfleet.model.shard_views import (
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.machine_answers import (
+    CYCLE_CALL,
+    CYCLE_VIEW,
+    DECISION_LIST,
+    DECISION_QUERY,
+    MACHINE_ANSWER,
+    MACHINE_CALL,
+    WHY_NOT,
+    WHY_NOT_CALL,
+)
 from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
 from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
@@ -110,6 +130,10 @@ class ShardAdminHandler(ReportHandler, Protocol):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         """A sentence."""
 
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer: ...
+    async def why_not(self, call: WhyNotCall) -> WhyNot: ...
+    async def decisions(self, query: DecisionQuery) -> DecisionList: ...
+    async def cycle(self, call: CycleCall) -> CycleView: ...
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
@@ -352,6 +376,35 @@ class ShardAdminClient(RpcClient):
         Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
         "needs",
+    )
+    explain_machine = SHARD_ADMIN.read(
+        "ExplainMachine",
+        MACHINE_CALL.message,
+        lambda request: (MACHINE_CALL.record(request),),
+        ShardAdminHandler.explain_machine,
+        MACHINE_ANSWER,
+    )
+    why_not = SHARD_ADMIN.read(
+        "WhyNot",
+        WHY_NOT_CALL.message,
+        lambda request: (WHY_NOT_CALL.record(request),),
+        ShardAdminHandler.why_not,
+        WHY_NOT,
+        "why-not",
+    )
+    decisions = SHARD_ADMIN.read(
+        "ListDecisions",
+        DECISION_QUERY.message,
+        lambda request: (DECISION_QUERY.record(request),),
+        ShardAdminHandler.decisions,
+        DECISION_LIST,
+    )
+    cycle = SHARD_ADMIN.read(
+        "GetCycle",
+        CYCLE_CALL.message,
+        lambda request: (CYCLE_CALL.record(request),),
+        ShardAdminHandler.cycle,
+        CYCLE_VIEW,
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(

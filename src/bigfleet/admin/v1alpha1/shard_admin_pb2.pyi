@@ -43,6 +43,35 @@ DRAIN_STAGE_EVICTING: DrainStage.ValueType  # 2
 DRAIN_STAGE_PROVIDER: DrainStage.ValueType  # 3
 Global___DrainStage: _TypeAlias = DrainStage  # noqa: Y015
 
+class _WhyNotQuestion:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WhyNotQuestionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WhyNotQuestion.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WHY_NOT_QUESTION_UNSPECIFIED: _WhyNotQuestion.ValueType  # 0
+    WHY_NOT_QUESTION_ASSIGNED: _WhyNotQuestion.ValueType  # 1
+    """Needs machine and need."""
+    WHY_NOT_QUESTION_REMOVED: _WhyNotQuestion.ValueType  # 2
+    """Needs the machine."""
+    WHY_NOT_QUESTION_PREEMPTED: _WhyNotQuestion.ValueType  # 3
+    """Needs machine and need."""
+    WHY_NOT_QUESTION_SATISFIED: _WhyNotQuestion.ValueType  # 4
+    """Needs the need."""
+
+class WhyNotQuestion(_WhyNotQuestion, metaclass=_WhyNotQuestionEnumTypeWrapper): ...
+
+WHY_NOT_QUESTION_UNSPECIFIED: WhyNotQuestion.ValueType  # 0
+WHY_NOT_QUESTION_ASSIGNED: WhyNotQuestion.ValueType  # 1
+"""Needs machine and need."""
+WHY_NOT_QUESTION_REMOVED: WhyNotQuestion.ValueType  # 2
+"""Needs the machine."""
+WHY_NOT_QUESTION_PREEMPTED: WhyNotQuestion.ValueType  # 3
+"""Needs machine and need."""
+WHY_NOT_QUESTION_SATISFIED: WhyNotQuestion.ValueType  # 4
+"""Needs the need."""
+Global___WhyNotQuestion: _TypeAlias = WhyNotQuestion  # noqa: Y015
+
 class _OwnerSource:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -1043,6 +1072,304 @@ class FailedView(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FailedView: _TypeAlias = FailedView  # noqa: Y015
+
+@_typing.final
+class ExplainStep(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    REMAINING_FIELD_NUMBER: _builtins.int
+    MACHINE_IDS_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    text: _builtins.str
+    @_builtins.property
+    def covered(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def remaining(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        phase: _builtins.str = ...,
+        text: _builtins.str = ...,
+        covered: _provider_pb2.Resources | None = ...,
+        remaining: _provider_pb2.Resources | None = ...,
+        machine_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "remaining", b"remaining"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "machine_ids", b"machine_ids", "phase", b"phase", "remaining", b"remaining", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainStep: _TypeAlias = ExplainStep  # noqa: Y015
+
+@_typing.final
+class ExplainMachineRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    cycle: _builtins.int
+    """0: the last finished one; NOT_FOUND or OUT_OF_RANGE where it is not kept."""
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainMachineRequest: _TypeAlias = ExplainMachineRequest  # noqa: Y015
+
+@_typing.final
+class ExplainMachineResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    MACHINE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    KEEP_RANK_FIELD_NUMBER: _builtins.int
+    RELEASE_AFTER_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    keep_rank: _builtins.int
+    """Its place among the Configured machines of its cluster, the first kept first; 0: none."""
+    release_after_unix_nanos: _builtins.int
+    """0: it is not released as it stands."""
+    @_builtins.property
+    def machine(self) -> Global___MachineView: ...
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExplainStep]: ...
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        machine: Global___MachineView | None = ...,
+        sentence: _builtins.str = ...,
+        steps: _abc.Iterable[Global___ExplainStep] | None = ...,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        keep_rank: _builtins.int = ...,
+        release_after_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["machine", b"machine"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "cycle", b"cycle", "keep_rank", b"keep_rank", "machine", b"machine", "release_after_unix_nanos", b"release_after_unix_nanos", "sentence", b"sentence", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainMachineResponse: _TypeAlias = ExplainMachineResponse  # noqa: Y015
+
+@_typing.final
+class WhyNotRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUESTION_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    question: Global___WhyNotQuestion.ValueType
+    machine_id: _builtins.str
+    cycle: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        question: Global___WhyNotQuestion.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "machine_id", b"machine_id", "need", b"need", "question", b"question"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhyNotRequest: _TypeAlias = WhyNotRequest  # noqa: Y015
+
+@_typing.final
+class WhyNotResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    BLOCKING_FIELD_NUMBER: _builtins.int
+    CHECKS_FIELD_NUMBER: _builtins.int
+    WOULD_CHANGE_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    @_builtins.property
+    def blocking(self) -> _common_pb2.Check:
+        """The first failed one; absent: what was expected holds."""
+
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Check]:
+        """In the order they are evaluated."""
+
+    @_builtins.property
+    def would_change(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        sentence: _builtins.str = ...,
+        blocking: _common_pb2.Check | None = ...,
+        checks: _abc.Iterable[_common_pb2.Check] | None = ...,
+        would_change: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["blocking", b"blocking"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocking", b"blocking", "checks", b"checks", "cycle", b"cycle", "sentence", b"sentence", "would_change", b"would_change"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhyNotResponse: _TypeAlias = WhyNotResponse  # noqa: Y015
+
+@_typing.final
+class ListDecisionsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CYCLE_FIELD_NUMBER: _builtins.int
+    TO_CYCLE_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    from_cycle: _builtins.int
+    """0: the oldest that is remembered."""
+    to_cycle: _builtins.int
+    """0: the newest."""
+    cluster_id: _builtins.str
+    machine_id: _builtins.str
+    limit: _builtins.int
+    """The newest so many; 0: 1000, which is also the most."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_common_pb2.ActionKind.ValueType]: ...
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        from_cycle: _builtins.int = ...,
+        to_cycle: _builtins.int = ...,
+        kinds: _abc.Iterable[_common_pb2.ActionKind.ValueType] | None = ...,
+        cluster_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "from_cycle", b"from_cycle", "kinds", b"kinds", "limit", b"limit", "machine_id", b"machine_id", "need", b"need", "to_cycle", b"to_cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDecisionsRequest: _TypeAlias = ListDecisionsRequest  # noqa: Y015
+
+@_typing.final
+class ListDecisionsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """Older ones match, or are no longer remembered."""
+    @_builtins.property
+    def decisions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    def __init__(
+        self,
+        *,
+        decisions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        truncated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDecisionsResponse: _TypeAlias = ListDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class GetCycleRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    FIRST_INDEX_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    limit: _builtins.int
+    """0: 1000, which is also the most."""
+    first_index: _builtins.int
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        limit: _builtins.int = ...,
+        first_index: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "first_index", b"first_index", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCycleRequest: _TypeAlias = GetCycleRequest  # noqa: Y015
+
+@_typing.final
+class GetCycleResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    TOTAL_ACTIONS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    UNSATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    total_actions: _builtins.int
+    machines: _builtins.int
+    needs: _builtins.int
+    unsatisfied_needs: _builtins.int
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
+        """In order of emission."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        total_actions: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        needs: _builtins.int = ...,
+        unsatisfied_needs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "machines", b"machines", "needs", b"needs", "total_actions", b"total_actions", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCycleResponse: _TypeAlias = GetCycleResponse  # noqa: Y015
 
 @_typing.final
 class GetMachineStoryRequest(_message.Message):

@@ -59,6 +59,14 @@ class ShardAdminStub:
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    ExplainMachine: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]
+    """Why a machine is where it is."""
+    WhyNot: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]
+    """The first failing check behind an expectation."""
+    ListDecisions: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListDecisionsRequest, _shard_admin_pb2.ListDecisionsResponse]
+    """Actions that were decided lately, newest last."""
+    GetCycle: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCycleRequest, _shard_admin_pb2.GetCycleResponse]
+    """What one cycle decided."""
     DumpFleet: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
 
@@ -92,6 +100,14 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    ExplainMachine: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]  # type: ignore[assignment]
+    """Why a machine is where it is."""
+    WhyNot: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]  # type: ignore[assignment]
+    """The first failing check behind an expectation."""
+    ListDecisions: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListDecisionsRequest, _shard_admin_pb2.ListDecisionsResponse]  # type: ignore[assignment]
+    """Actions that were decided lately, newest last."""
+    GetCycle: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCycleRequest, _shard_admin_pb2.GetCycleResponse]  # type: ignore[assignment]
+    """What one cycle decided."""
     DumpFleet: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]  # type: ignore[assignment]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
 
@@ -206,6 +222,38 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.ListNeedsResponse], _abc.AsyncIterator[_shard_admin_pb2.ListNeedsResponse]]:
         """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+
+    @_abc_1.abstractmethod
+    def ExplainMachine(
+        self,
+        request: _shard_admin_pb2.ExplainMachineRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ExplainMachineResponse, _abc.Awaitable[_shard_admin_pb2.ExplainMachineResponse]]:
+        """Why a machine is where it is."""
+
+    @_abc_1.abstractmethod
+    def WhyNot(
+        self,
+        request: _shard_admin_pb2.WhyNotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.WhyNotResponse, _abc.Awaitable[_shard_admin_pb2.WhyNotResponse]]:
+        """The first failing check behind an expectation."""
+
+    @_abc_1.abstractmethod
+    def ListDecisions(
+        self,
+        request: _shard_admin_pb2.ListDecisionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ListDecisionsResponse, _abc.Awaitable[_shard_admin_pb2.ListDecisionsResponse]]:
+        """Actions that were decided lately, newest last."""
+
+    @_abc_1.abstractmethod
+    def GetCycle(
+        self,
+        request: _shard_admin_pb2.GetCycleRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetCycleResponse, _abc.Awaitable[_shard_admin_pb2.GetCycleResponse]]:
+        """What one cycle decided."""
 
     @_abc_1.abstractmethod
     def DumpFleet(

@@ -41,7 +41,7 @@ class DescribedNeed:
 
 def describe_need(connection: Connection, name: str) -> Description:
     cluster, _, prefix = name.rpartition("/")
-    rows = _rows_of(connection, cluster, prefix)
+    rows = named_need(connection, cluster, prefix)
     (shard_id,) = rows.said
     (row,) = rows.said[shard_id]
     need = row.view.need
@@ -58,7 +58,7 @@ def describe_need(connection: Connection, name: str) -> Description:
     )
 
 
-def _rows_of(
+def named_need(
     connection: Connection, cluster: str, prefix: str
 ) -> "FleetAnswers[tuple[NeedRow, ...]]":
     """The one Need that is meant, under its shard; leaves with 2 where there are several."""

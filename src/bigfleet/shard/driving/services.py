@@ -8,11 +8,22 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -42,6 +53,7 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.model.syntax import who_text
 from bigfleet.shard.driving.admin_writes import AdminWrites
+from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.effects import PAUSES
 from bigfleet.shard.failures.failures import NotFailed
@@ -69,20 +81,28 @@ class AdminAnswers:
         outlet: Outlet,
         usage: ProcessUsage,
         real_of: Callable[[Instant], Instant] = lambda instant: instant,
+        journal: Path | None = None,
+        journal_trouble: Callable[[], str] = str,
     ) -> None:
-        """`real_of` an instant of the shard's clock: what people's watches show then."""
+        """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
+        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
+        """
         self._real_of = real_of
+        self._journal_trouble = journal_trouble
         self._state = state
         self._outlet = outlet
         self._usage = usage
         self._writes = AdminWrites(state, outlet)
+        self._explanations = Explanations(state, journal)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
         lost = audit.trouble if audit is not None else ""
+        unrecorded = self._journal_trouble()
         return replace(
             status,
-            store_error=status.store_error or lost,
+            journal_degraded=bool(unrecorded),
+            store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
         )
@@ -218,6 +238,18 @@ class AdminAnswers:
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
         refused = parts.ingest.refusal_of(report.cluster_id)
         return replace(told, preemptions=preemptions, refused_rollup=refused)
+
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer:
+        return await self._explanations.machine(call)
+
+    async def why_not(self, call: WhyNotCall) -> WhyNot:
+        return await self._explanations.why_not(call)
+
+    async def decisions(self, query: DecisionQuery) -> DecisionList:
+        return await self._explanations.decisions(query)
+
+    async def cycle(self, call: CycleCall) -> CycleView:
+        return await self._explanations.cycle(call)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
