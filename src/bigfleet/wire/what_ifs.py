@@ -344,19 +344,19 @@ def _side_message(side: WhatIfSide) -> pb.WhatIfSide:
         cost_per_hour=side.cost_per_hour,
         expected_interruption_per_hour=side.expected_interruption_per_hour,
         machines_by_state=side.machines_by_state,
-        shortfalls_by_priority=side.shortfalls_by_priority,
+        shortfalls_by_priority={str(p): n for p, n in side.shortfalls_by_priority.items()},
         declared_penalties=side.declared_penalties,
         pinned_victims=side.pinned_victims,
     )
 
 
 def _side_of(message: pb.WhatIfSide) -> WhatIfSide:
-    priorities = sorted(message.shortfalls_by_priority, reverse=True)
+    shortfalls = {int(p): n for p, n in message.shortfalls_by_priority.items()}
     return WhatIfSide(
         actions_by_kind=dict(message.actions_by_kind),
         satisfied_needs=message.satisfied_needs,
         unsatisfied_needs=message.unsatisfied_needs,
-        shortfalls_by_priority={p: message.shortfalls_by_priority[p] for p in priorities},
+        shortfalls_by_priority={p: shortfalls[p] for p in sorted(shortfalls, reverse=True)},
         cost_per_hour=message.cost_per_hour,
         expected_interruption_per_hour=message.expected_interruption_per_hour,
         declared_penalties=message.declared_penalties,

@@ -3550,12 +3550,12 @@ class WhatIfSide(_message.Message):
 
         KEY_FIELD_NUMBER: _builtins.int
         VALUE_FIELD_NUMBER: _builtins.int
-        key: _builtins.int
+        key: _builtins.str
         value: _builtins.int
         def __init__(
             self,
             *,
-            key: _builtins.int = ...,
+            key: _builtins.str = ...,
             value: _builtins.int = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
@@ -3592,7 +3592,9 @@ class WhatIfSide(_message.Message):
     @_builtins.property
     def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
     @_builtins.property
-    def shortfalls_by_priority(self) -> _containers.ScalarMap[_builtins.int, _builtins.int]: ...
+    def shortfalls_by_priority(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Needs that even preemption does not cover; the key is the priority."""
+
     def __init__(
         self,
         *,
@@ -3605,7 +3607,7 @@ class WhatIfSide(_message.Message):
         machines_by_state: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
         quiet_after_cycles: _builtins.int = ...,
-        shortfalls_by_priority: _abc.Mapping[_builtins.int, _builtins.int] | None = ...,
+        shortfalls_by_priority: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         declared_penalties: _builtins.float = ...,
         pinned_victims: _builtins.int = ...,
     ) -> None: ...
