@@ -20,6 +20,7 @@ HISTOGRAMS = {
     "request_bootstrap_seconds": "Bootstrap blobs, from request to answer.",
     "eviction_seconds": "Reclaim instructions, from sending to the completion ack.",
     "provider_rpc_seconds": "Calls to providers.",
+    "journal_fsync_seconds": "Journal writes forced to disk, about one a second.",
     "loop_lag_seconds": "How late the event loop was.",
     "phase1_proposal_duration_seconds": "Proposals at the broker; each counts with the mean of its "
     "cycle, which both modes share.",
@@ -73,6 +74,9 @@ COUNTERS = {
     "report_machines_ignored_total": "Machines in cluster reports that are not Configured for "
     "the cluster that names them, by list.",
     "creates_avoided_total": "Creates saved by an offering's back-off.",
+    "journal_bytes_total": "Bytes written to the journal.",
+    "journal_write_errors_total": "Writes of the journal that failed.",
+    "journal_gaps_total": "Cycles that are not in the journal: the disk was full, slow or gone.",
 }
 GAUGES = {
     "epoch": "Which start of the shard this is.",
@@ -118,13 +122,16 @@ GAUGES = {
     "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
     "pinned workload may be interrupted.",
     "audit_lines_lost": "Audit lines that never reached the file.",
-    "journal_degraded": "1 while the audit log, the journal people read, cannot be written.",
+    "journal_degraded": "1 while the journal or the audit log cannot be written.",
+    "journal_lag_seconds": "How long the oldest record that is not on disk yet has waited.",
+    "journal_oldest_timestamp_seconds": "How far back the journal goes.",
     "state_degraded": "1 while state.db cannot be written.",
 }
 
 
 _PLAIN = (
     *("cycles_total", "cycle_errors_total", "creates_avoided_total"),
+    *("journal_bytes_total", "journal_write_errors_total", "journal_gaps_total"),
     *("session_identity_rejected_total", "session_misbound_total", "outbox_overflows_total"),
 )
 _CLOSED = (

@@ -83,10 +83,13 @@ class AdminAnswers:
         usage: ProcessUsage,
         real_of: Callable[[Instant], Instant] = lambda instant: instant,
         journal: Path | None = None,
+        journal_trouble: Callable[[], str] = str,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
-        where past cycles are kept."""
+        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
+        """
         self._real_of = real_of
+        self._journal_trouble = journal_trouble
         self._state = state
         self._outlet = outlet
         self._usage = usage
@@ -96,9 +99,11 @@ class AdminAnswers:
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
         lost = audit.trouble if audit is not None else ""
+        unrecorded = self._journal_trouble()
         return replace(
             status,
-            store_error=status.store_error or lost,
+            journal_degraded=bool(unrecorded),
+            store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
         )
