@@ -166,9 +166,8 @@ class DecidedCycle:
         """The Need with this id, or the one whose id begins so; a folded gang is found as the Need
         it is served as. Raises NoSuchObject and SeveralObjects."""
         # A gang that was folded is looked for last: there may be many thousands of them.
-        for keys in (self._served(cluster), self._folded(cluster)):
-            if rows := {row for key, row in keys if key.need_id.startswith(prefix)}:
-                break
+        rows = _beginning(prefix, self._served(cluster))
+        rows = rows or _beginning(prefix, self._folded(cluster))
         said = f"need/{cluster}/{prefix}" if cluster else f"need/{prefix}"
         names = {need_name(self.outcome.key(row)) for row in rows}
         if len(names) == 1:
@@ -254,6 +253,10 @@ class DecidedCycle:
             for k in numbers.tolist()
         ]
         return np.array(each, np.float64)[place]
+
+
+def _beginning(prefix: str, keys: Iterable[tuple[NeedKey, int]]) -> set[int]:
+    return {row for key, row in keys if key.need_id.startswith(prefix)}
 
 
 def nearest_ids(ids: Sequence[str], wanted: str) -> list[str]:
