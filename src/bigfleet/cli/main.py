@@ -30,6 +30,9 @@ VERBS: dict[str, LazyVerb] = {
     "plan": LazyVerb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
+    "whatif": LazyVerb(
+        "bigfleet.cli.whatif", "whatif", "What a cycle would decide if the fleet were another."
+    ),
     "replay": LazyVerb(
         "bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."
     ),

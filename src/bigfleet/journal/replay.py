@@ -20,6 +20,9 @@ class Replayed:
     #: Whether the actions, and the claims behind them, are those recorded.
     same_actions: bool
     same_claims: bool
+    #: Rows of the machines whose claims are digested: all claimed ones in a key frame's cycle, else
+    #: those whose claim differs from the cycle before.
+    told_claims: Int64s
 
     @property
     def identical(self) -> bool:
@@ -58,11 +61,12 @@ def _compared(
 ) -> Replayed:
     output = cycle.output
     if output is None:
-        return Replayed(cycle, decision, not decision.action_count, not len(changed))
+        return Replayed(cycle, decision, not decision.action_count, not len(changed), changed)
     told = claimed_rows(claims) if cycle.keyframe else changed
     return Replayed(
         cycle,
         decision,
         output_digest(decision) == output.digest,
         claimed_digest(decision, told) == output.claimed_digest,
+        told,
     )
