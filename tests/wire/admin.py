@@ -89,6 +89,12 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
+from bigfleet.model.verifier_views import (
+    PolicySet,
+    VerifierIncident,
+    VerifierPolicy,
+    VerifierView,
+)
 from bigfleet.wire.shard_admin import MachineListing
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -127,6 +133,24 @@ STATUS = ShardStatus(
     stuck_pods=5,
     cpu_cores=0.75,
     resident_bytes=5 * 2**30,
+    verifier_incidents=1,
+    verifier_incident="Delete of bm-1 vetoed (V2)",
+    verifier_error="broken",
+)
+POLICY = VerifierPolicy(("0 22 * * fri for 60h cluster=shop",), 120.5, 0.25)
+VERIFIER = VerifierView(
+    enabled=True,
+    policy=POLICY,
+    set_by=Audit("ada", "sale"),
+    set_at=16,
+    open_freezes=POLICY.freeze_windows,
+    spend_per_hour=99.5,
+    vetoes={"V2": 1, "V6": 12},
+    incidents=1,
+    last_incidents=(
+        VerifierIncident(17, 9, "V2", ActionKind.DELETE, "bm-1", "", "bare metal is never deleted"),
+    ),
+    error="broken",
 )
 REPORT = ClusterReport(
     cluster_id="shop",
@@ -422,6 +446,16 @@ class ScriptedAdmin:
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         self.asked.append(("reset_offering", name, audit, peer))
         return "buying again"
+
+    async def verifier(self) -> VerifierView:
+        self.asked.append(("verifier",))
+        return VERIFIER
+
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        self.asked.append(("set_verifier_policy", policy, from_settings, audit, peer))
+        return PolicySet(policy, "set")
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self.asked.append(("report_cluster", report))

@@ -50,6 +50,7 @@ from bigfleet.model.shard_views import (
     NeedQuery,
     QuarantineKind,
 )
+from bigfleet.model.verifier_views import PolicySet
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
@@ -156,6 +157,12 @@ CALLS: dict[str, Exchange] = {
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
     ),
+    "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
+    "set the verifier's policy": (
+        lambda c: c.set_verifier_policy(AUDIT, admin.POLICY),
+        ("set_verifier_policy", admin.POLICY, False, AUDIT, NOBODY),
+        PolicySet(admin.POLICY, "set"),
+    ),
     "reset an offering": (
         lambda c: c.reset_offering(AUDIT, name="sim/a3/z-a/Spot"),
         ("reset_offering", "sim/a3/z-a/Spot", AUDIT, NOBODY),
@@ -208,6 +215,7 @@ WRITES: dict[str, Message] = {
         kind=pb.QUARANTINE_KIND_ROLLUP, subject="shop"
     ),
     "ResetOffering": pb.ResetOfferingRequest(name="sim/a3/z-a/Spot"),
+    "SetVerifierPolicy": pb.SetVerifierPolicyRequest(from_settings=True),
 }
 
 

@@ -52,6 +52,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
@@ -83,6 +84,7 @@ from bigfleet.wire.rpcs import (
     require_cluster,
     rows,
 )
+from bigfleet.wire.verifier_views import POLICY_SET, VERIFIER, policy_arguments, policy_request
 
 if TYPE_CHECKING:
     from bigfleet.wire.real_times import WireTimes
@@ -132,6 +134,10 @@ class ShardAdminHandler(ReportHandler, Protocol):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         """A sentence."""
 
+    async def verifier(self) -> VerifierView: ...
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet: ...
     async def explain_machine(self, call: MachineCall) -> MachineAnswer: ...
     async def why_not(self, call: WhyNotCall) -> WhyNot: ...
     async def decisions(self, query: DecisionQuery) -> DecisionList: ...
@@ -371,6 +377,22 @@ class ShardAdminClient(RpcClient):
             _text_in,
         ),
         "reports offerings",
+    )
+    verifier = SHARD_ADMIN.read(
+        "GetVerifier",
+        pb.GetVerifierRequest,
+        no_arguments,
+        ShardAdminHandler.verifier,
+        VERIFIER,
+        "reports verifier",
+    )
+    set_verifier_policy = SHARD_ADMIN.write(
+        "SetVerifierPolicy",
+        policy_request,
+        policy_arguments,
+        ShardAdminHandler.set_verifier_policy,
+        POLICY_SET,
+        "reports verifier",
     )
     needs = SHARD_ADMIN.listing(
         "ListNeeds",

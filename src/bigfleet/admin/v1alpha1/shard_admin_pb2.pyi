@@ -302,6 +302,9 @@ class ShardStatus(_message.Message):
     FAILED_MACHINES_FIELD_NUMBER: _builtins.int
     CPU_CORES_FIELD_NUMBER: _builtins.int
     RESIDENT_BYTES_FIELD_NUMBER: _builtins.int
+    VERIFIER_INCIDENTS_FIELD_NUMBER: _builtins.int
+    VERIFIER_INCIDENT_FIELD_NUMBER: _builtins.int
+    VERIFIER_ERROR_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -331,6 +334,12 @@ class ShardStatus(_message.Message):
     tell.
     """
     resident_bytes: _builtins.int
+    verifier_incidents: _builtins.int
+    """Vetoes of what the engine must never ask for, since the shard started; GetVerifier has them."""
+    verifier_incident: _builtins.str
+    """The newest of them, as a sentence."""
+    verifier_error: _builtins.str
+    """Why the verifier itself fails; empty: it works."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -371,10 +380,13 @@ class ShardStatus(_message.Message):
         failed_machines: _builtins.int = ...,
         cpu_cores: _builtins.float = ...,
         resident_bytes: _builtins.int = ...,
+        verifier_incidents: _builtins.int = ...,
+        verifier_incident: _builtins.str = ...,
+        verifier_error: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1827,6 +1839,225 @@ class ResetOfferingResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResetOfferingResponse: _TypeAlias = ResetOfferingResponse  # noqa: Y015
+
+@_typing.final
+class VerifierPolicy(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FREEZE_WINDOWS_FIELD_NUMBER: _builtins.int
+    SPEND_CEILING_FIELD_NUMBER: _builtins.int
+    RECLAIM_ZONE_FRACTION_FIELD_NUMBER: _builtins.int
+    spend_ceiling: _builtins.float
+    """Dollars per hour; 0: no ceiling."""
+    reclaim_zone_fraction: _builtins.float
+    """Part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any."""
+    @_builtins.property
+    def freeze_windows(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """CRON for DURATION [cluster=A,B] [zone=A,B] [kind=Reclaim,Delete], in UTC; 64 at most."""
+
+    def __init__(
+        self,
+        *,
+        freeze_windows: _abc.Iterable[_builtins.str] | None = ...,
+        spend_ceiling: _builtins.float = ...,
+        reclaim_zone_fraction: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["freeze_windows", b"freeze_windows", "reclaim_zone_fraction", b"reclaim_zone_fraction", "spend_ceiling", b"spend_ceiling"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifierPolicy: _TypeAlias = VerifierPolicy  # noqa: Y015
+
+@_typing.final
+class VerifierIncident(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    INVARIANT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    at_unix_nanos: _builtins.int
+    cycle: _builtins.int
+    invariant: _builtins.str
+    """V1, V2, V4, V9 or V12."""
+    kind: _common_pb2.ActionKind.ValueType
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        at_unix_nanos: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        invariant: _builtins.str = ...,
+        kind: _common_pb2.ActionKind.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "invariant", b"invariant", "kind", b"kind", "machine_id", b"machine_id", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifierIncident: _TypeAlias = VerifierIncident  # noqa: Y015
+
+@_typing.final
+class GetVerifierRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVerifierRequest: _TypeAlias = GetVerifierRequest  # noqa: Y015
+
+@_typing.final
+class GetVerifierResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class VetoesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ENABLED_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
+    SET_BY_FIELD_NUMBER: _builtins.int
+    SET_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OPEN_FREEZES_FIELD_NUMBER: _builtins.int
+    SPEND_PER_HOUR_FIELD_NUMBER: _builtins.int
+    VETOES_FIELD_NUMBER: _builtins.int
+    INCIDENTS_FIELD_NUMBER: _builtins.int
+    LAST_INCIDENTS_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    enabled: _builtins.bool
+    set_unix_nanos: _builtins.int
+    spend_per_hour: _builtins.float
+    """Dollars per hour that count against the ceiling; 0 where there is none."""
+    incidents: _builtins.int
+    error: _builtins.str
+    """Why the verifier itself fails; empty: it works."""
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy:
+        """In force."""
+
+    @_builtins.property
+    def set_by(self) -> _common_pb2.Audit:
+        """Who set it; absent: it is that of the settings."""
+
+    @_builtins.property
+    def open_freezes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Freeze windows that are open now."""
+
+    @_builtins.property
+    def vetoes(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Since the shard started, by invariant."""
+
+    @_builtins.property
+    def last_incidents(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifierIncident]:
+        """The newest ones, newest last."""
+
+    def __init__(
+        self,
+        *,
+        enabled: _builtins.bool = ...,
+        policy: Global___VerifierPolicy | None = ...,
+        set_by: _common_pb2.Audit | None = ...,
+        set_unix_nanos: _builtins.int = ...,
+        open_freezes: _abc.Iterable[_builtins.str] | None = ...,
+        spend_per_hour: _builtins.float = ...,
+        vetoes: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        incidents: _builtins.int = ...,
+        last_incidents: _abc.Iterable[Global___VerifierIncident] | None = ...,
+        error: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "set_by", b"set_by"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enabled", b"enabled", "error", b"error", "incidents", b"incidents", "last_incidents", b"last_incidents", "open_freezes", b"open_freezes", "policy", b"policy", "set_by", b"set_by", "set_unix_nanos", b"set_unix_nanos", "spend_per_hour", b"spend_per_hour", "vetoes", b"vetoes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVerifierResponse: _TypeAlias = GetVerifierResponse  # noqa: Y015
+
+@_typing.final
+class SetVerifierPolicyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    AUDIT_FIELD_NUMBER: _builtins.int
+    FROM_SETTINGS_FIELD_NUMBER: _builtins.int
+    from_settings: _builtins.bool
+    """Go back to the policy of the settings; the one above is not looked at."""
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy: ...
+    @_builtins.property
+    def audit(self) -> _common_pb2.Audit: ...
+    def __init__(
+        self,
+        *,
+        policy: Global___VerifierPolicy | None = ...,
+        audit: _common_pb2.Audit | None = ...,
+        from_settings: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "from_settings", b"from_settings", "policy", b"policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetVerifierPolicyRequest: _TypeAlias = SetVerifierPolicyRequest  # noqa: Y015
+
+@_typing.final
+class SetVerifierPolicyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy:
+        """In force now."""
+
+    def __init__(
+        self,
+        *,
+        policy: Global___VerifierPolicy | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetVerifierPolicyResponse: _TypeAlias = SetVerifierPolicyResponse  # noqa: Y015
 
 @_typing.final
 class ReportClusterRequest(_message.Message):

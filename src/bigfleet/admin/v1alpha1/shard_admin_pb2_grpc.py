@@ -108,6 +108,16 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
                 _registered_method=True)
+        self.GetVerifier = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetVerifier',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.FromString,
+                _registered_method=True)
+        self.SetVerifierPolicy = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/SetVerifierPolicy',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.FromString,
+                _registered_method=True)
         self.ExplainMachine = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainMachine',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineRequest.SerializeToString,
@@ -238,6 +248,20 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetVerifier(self, request, context):
+        """What the verifier allows, what it vetoed, and its incidents.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetVerifierPolicy(self, request, context):
+        """Freeze windows, spend ceiling and reclaims per zone, until they are set anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExplainMachine(self, request, context):
         """Why a machine is where it is.
         """
@@ -352,6 +376,16 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.ListNeeds,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.SerializeToString,
+            ),
+            'GetVerifier': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetVerifier,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.SerializeToString,
+            ),
+            'SetVerifierPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetVerifierPolicy,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.SerializeToString,
             ),
             'ExplainMachine': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainMachine,
@@ -765,6 +799,60 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ListNeeds',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetVerifier(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetVerifier',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetVerifierPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/SetVerifierPolicy',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.FromString,
             options,
             channel_credentials,
             insecure,

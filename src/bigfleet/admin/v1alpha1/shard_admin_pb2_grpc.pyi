@@ -59,6 +59,10 @@ class ShardAdminStub:
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    GetVerifier: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetVerifierRequest, _shard_admin_pb2.GetVerifierResponse]
+    """What the verifier allows, what it vetoed, and its incidents."""
+    SetVerifierPolicy: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.SetVerifierPolicyRequest, _shard_admin_pb2.SetVerifierPolicyResponse]
+    """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
     ExplainMachine: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]
     """Why a machine is where it is."""
     WhyNot: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]
@@ -102,6 +106,10 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    GetVerifier: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetVerifierRequest, _shard_admin_pb2.GetVerifierResponse]  # type: ignore[assignment]
+    """What the verifier allows, what it vetoed, and its incidents."""
+    SetVerifierPolicy: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.SetVerifierPolicyRequest, _shard_admin_pb2.SetVerifierPolicyResponse]  # type: ignore[assignment]
+    """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
     ExplainMachine: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]  # type: ignore[assignment]
     """Why a machine is where it is."""
     WhyNot: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]  # type: ignore[assignment]
@@ -226,6 +234,22 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.ListNeedsResponse], _abc.AsyncIterator[_shard_admin_pb2.ListNeedsResponse]]:
         """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+
+    @_abc_1.abstractmethod
+    def GetVerifier(
+        self,
+        request: _shard_admin_pb2.GetVerifierRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetVerifierResponse, _abc.Awaitable[_shard_admin_pb2.GetVerifierResponse]]:
+        """What the verifier allows, what it vetoed, and its incidents."""
+
+    @_abc_1.abstractmethod
+    def SetVerifierPolicy(
+        self,
+        request: _shard_admin_pb2.SetVerifierPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.SetVerifierPolicyResponse, _abc.Awaitable[_shard_admin_pb2.SetVerifierPolicyResponse]]:
+        """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
 
     @_abc_1.abstractmethod
     def ExplainMachine(

@@ -53,13 +53,15 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.model.syntax import who_text
+from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.outlet import Outlet
-from bigfleet.shard.effects import PAUSES
+from bigfleet.shard.effects import PAUSES, VERIFIER
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
+from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.shard_admin import MachineListing
 
@@ -229,6 +231,30 @@ class AdminAnswers:
             raise Rejected(Code.NOT_FOUND, f"offering {name} does not rest; nothing to reset")
         await self._done(what, audit, peer)
         return f"{name} may be bought again from the next cycle on"
+
+    async def verifier(self) -> VerifierView:
+        return self._state.parts.verification.view(self._outlet.now())
+
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        chosen = None if from_settings else policy
+        return await self._writes.alone(self._set_verifier_policy(chosen, audit, peer))
+
+    async def _set_verifier_policy(
+        self, policy: VerifierPolicy | None, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        verification, at = self._state.parts.verification, self._outlet.now()
+        if problem := verification.why_refused(policy):
+            raise Rejected(Code.INVALID_ARGUMENT, problem)
+        what = "the verifier's policy " + ("as in the settings" if policy is None else str(policy))
+        row = verification.row_of(policy, audit, at)
+        await self._writes.begin(what, audit, peer, {(VERIFIER, POLICY): row})
+        verification.take(policy, audit, at)
+        await self._done(what, audit, peer)
+        where = "as in the settings" if policy is None else "and stays so through restarts"
+        text = f"the verifier's policy is set from the next cycle on, {where}"
+        return PolicySet(verification.policy(), text)
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         parts, at = self._state.parts, self._outlet.now()
