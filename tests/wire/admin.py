@@ -15,6 +15,16 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.explanations import (
+    CandidateOutcome,
+    CandidateVerdict,
+    Competitor,
+    CostView,
+    ExplainNeedCall,
+    NeedExplanation,
+    RejectCount,
+    VictimVerdict,
+)
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
@@ -307,6 +317,37 @@ BLOCKED = NeedRow(
     3,
     4,
 )
+assert FULL.reservation is not None
+EXPLAINED_NEED = NeedExplanation(
+    cycle=9,
+    view=UNMET,
+    sentence="paused by ada: drill",
+    steps=(MachineStep("credit", "1 machine", Resources.of({"cpu": 1000}), Resources(), ("m-1",)),),
+    candidates=(
+        CandidateVerdict(
+            "m-2",
+            MachineState.IDLE,
+            CandidateOutcome.HELD,
+            0,
+            CostView(1.0, 0.5, 4.0, 2.0, 3.0),
+            "claimed",
+            (_CHECK,),
+            UNMET.need.key,
+            7,
+        ),
+    ),
+    total_candidates=3,
+    competitors=(Competitor(UNMET.need.key, 5, 2, True),),
+    victims=(VictimVerdict("m-3", "ml", 1, 4.0, 1.0, 1.0, 1.0, 1.0, True, 30, "spared"),),
+    reservations=(FULL.reservation,),
+    reasons=(ToldReason("rail.paused", "paused by ada: drill", {"owner": "ada"}, ("x",)),),
+    rejects=(RejectCount(CandidateOutcome.BACKOFF, "supply.backoff", 4),),
+    machines=4,
+    need_id="n123",
+    state=NeedState.BLOCKED,
+    decided_at=8,
+    notes=("cut",),
+)
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
 #: A fleet file in lines: longer than one frame.
@@ -361,6 +402,10 @@ class ScriptedAdmin:
     async def story(self, call: StoryCall) -> MachineStory:
         self.asked.append(("story", call))
         return MachineStory(FULL, (EVENT,), True)
+
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        self.asked.append(("explain_need", call))
+        return EXPLAINED_NEED
 
     async def explain_machine(self, call: MachineCall) -> MachineAnswer:
         self.asked.append(("explain_machine", call))

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -113,6 +114,11 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.story(StoryCall("m-1", 7, 5)),
         ("story", StoryCall("m-1", 7, 5)),
         MachineStory(admin.FULL, (admin.EVENT,), True),
+    ),
+    "why a Need got what it got": (
+        lambda c: c.explain_need(ExplainNeedCall(KEY, 8, 5, "n1")),
+        ("explain_need", ExplainNeedCall(KEY, 8, 5, "n1")),
+        admin.EXPLAINED_NEED,
     ),
     "why a machine is where it is": (
         lambda c: c.explain_machine(MachineCall("m-1", 8)),

@@ -35,6 +35,10 @@ class NoSuchObject(Exception):
     """A sentence with the nearest names."""
 
 
+class SeveralObjects(Exception):
+    """A sentence with the first of those that a name may mean."""
+
+
 class DecidedCycle:
     """Reads columns only; what it keeps is computed the same by all threads."""
 
@@ -160,15 +164,16 @@ class DecidedCycle:
 
     def need_row(self, cluster: str, prefix: str) -> int:
         """The Need with this id, or the one whose id begins so; a folded gang is found as the Need
-        it is served as. Raises NoSuchObject."""
+        it is served as. Raises NoSuchObject and SeveralObjects."""
         rows = {row for key, row in self._keys(cluster) if key.need_id.startswith(prefix)}
         said = f"need/{cluster}/{prefix}" if cluster else f"need/{prefix}"
-        if len(rows) == 1:
-            return rows.pop()
+        names = {need_name(self.outcome.key(row)) for row in rows}
+        if len(names) == 1:
+            return self._shortest(rows)
         if rows:
-            some = sorted(need_name(self.outcome.key(row)) for row in rows)[:_NEAREST]
-            text = f"{len(rows)} Needs begin with {said}: {', '.join(some)}; write more of it"
-            raise NoSuchObject(text)
+            some = sorted(names)[:_NEAREST]
+            text = f"{len(names)} Needs begin with {said}: {', '.join(some)}; write more of it"
+            raise SeveralObjects(text)
         known = [key.need_id for key, _ in islice(self._keys(cluster), _LOOKED_AT)]
         close = get_close_matches(prefix, known, n=_NEAREST, cutoff=0.3)
         if cluster and not known:
@@ -178,10 +183,14 @@ class DecidedCycle:
 
     def need_row_of_key(self, wanted: NeedKey) -> int:
         """Raises NoSuchObject."""
-        for key, row in self._keys(wanted.cluster):
-            if key == wanted:
-                return row
+        if rows := {row for key, row in self._keys(wanted.cluster) if key == wanted}:
+            return self._shortest(rows)
         raise NoSuchObject(f"no {need_name(wanted)} in cycle {self.name}")
+
+    def _shortest(self, rows: set[int]) -> int:
+        """Gangs of one profile that are folded by their size share a name: one that is short comes
+        first."""
+        return min(rows, key=lambda row: (not self.outcome.unsatisfied[row], row))
 
     def _keys(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
         """Normalised Needs first, then the gangs that were folded into them."""

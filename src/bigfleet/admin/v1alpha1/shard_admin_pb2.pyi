@@ -175,6 +175,49 @@ CLEAR_MODE_FORGET: ClearMode.ValueType  # 3
 """Drop the record until the provider reports another state."""
 Global___ClearMode: _TypeAlias = ClearMode  # noqa: Y015
 
+class _CandidateOutcome:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CandidateOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CandidateOutcome.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CANDIDATE_OUTCOME_UNSPECIFIED: _CandidateOutcome.ValueType  # 0
+    CANDIDATE_OUTCOME_CREDITED: _CandidateOutcome.ValueType  # 1
+    """The Need had it already."""
+    CANDIDATE_OUTCOME_CHOSEN: _CandidateOutcome.ValueType  # 2
+    CANDIDATE_OUTCOME_NOT_NEEDED: _CandidateOutcome.ValueType  # 3
+    CANDIDATE_OUTCOME_REQUIREMENT: _CandidateOutcome.ValueType  # 4
+    CANDIDATE_OUTCOME_MIN_UNIT: _CandidateOutcome.ValueType  # 5
+    CANDIDATE_OUTCOME_DOMAIN: _CandidateOutcome.ValueType  # 6
+    CANDIDATE_OUTCOME_HELD: _CandidateOutcome.ValueType  # 7
+    """Another Need claims it."""
+    CANDIDATE_OUTCOME_STATE: _CandidateOutcome.ValueType  # 8
+    CANDIDATE_OUTCOME_RESERVED: _CandidateOutcome.ValueType  # 9
+    CANDIDATE_OUTCOME_QUOTA: _CandidateOutcome.ValueType  # 10
+    CANDIDATE_OUTCOME_UNSEEN: _CandidateOutcome.ValueType  # 11
+    CANDIDATE_OUTCOME_SPREAD: _CandidateOutcome.ValueType  # 12
+    CANDIDATE_OUTCOME_BACKOFF: _CandidateOutcome.ValueType  # 13
+
+class CandidateOutcome(_CandidateOutcome, metaclass=_CandidateOutcomeEnumTypeWrapper): ...
+
+CANDIDATE_OUTCOME_UNSPECIFIED: CandidateOutcome.ValueType  # 0
+CANDIDATE_OUTCOME_CREDITED: CandidateOutcome.ValueType  # 1
+"""The Need had it already."""
+CANDIDATE_OUTCOME_CHOSEN: CandidateOutcome.ValueType  # 2
+CANDIDATE_OUTCOME_NOT_NEEDED: CandidateOutcome.ValueType  # 3
+CANDIDATE_OUTCOME_REQUIREMENT: CandidateOutcome.ValueType  # 4
+CANDIDATE_OUTCOME_MIN_UNIT: CandidateOutcome.ValueType  # 5
+CANDIDATE_OUTCOME_DOMAIN: CandidateOutcome.ValueType  # 6
+CANDIDATE_OUTCOME_HELD: CandidateOutcome.ValueType  # 7
+"""Another Need claims it."""
+CANDIDATE_OUTCOME_STATE: CandidateOutcome.ValueType  # 8
+CANDIDATE_OUTCOME_RESERVED: CandidateOutcome.ValueType  # 9
+CANDIDATE_OUTCOME_QUOTA: CandidateOutcome.ValueType  # 10
+CANDIDATE_OUTCOME_UNSEEN: CandidateOutcome.ValueType  # 11
+CANDIDATE_OUTCOME_SPREAD: CandidateOutcome.ValueType  # 12
+CANDIDATE_OUTCOME_BACKOFF: CandidateOutcome.ValueType  # 13
+Global___CandidateOutcome: _TypeAlias = CandidateOutcome  # noqa: Y015
+
 class _QuarantineKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -3041,3 +3084,274 @@ class JournalEvent(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JournalEvent: _TypeAlias = JournalEvent  # noqa: Y015
+
+@_typing.final
+class ExplainNeedRequest(_message.Message):
+    """Names a Need by its key, or by its cluster and the first characters of its id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    MAX_CANDIDATES_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished one."""
+    max_candidates: _builtins.int
+    """0: 8; at most 1000."""
+    need_id_prefix: _builtins.str
+    """Instead of the profile_fingerprint and group of `need`."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        max_candidates: _builtins.int = ...,
+        need_id_prefix: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "max_candidates", b"max_candidates", "need", b"need", "need_id_prefix", b"need_id_prefix"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainNeedRequest: _TypeAlias = ExplainNeedRequest  # noqa: Y015
+
+@_typing.final
+class ExplainNeedResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    TOTAL_CANDIDATES_FIELD_NUMBER: _builtins.int
+    COMPETITORS_FIELD_NUMBER: _builtins.int
+    VICTIMS_FIELD_NUMBER: _builtins.int
+    RESERVATIONS_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    REJECTS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    """The deciding reason."""
+    total_candidates: _builtins.int
+    """Machines the Need was free to take, those it took included."""
+    machines: _builtins.int
+    """Of the shard."""
+    need_id: _builtins.str
+    state: Global___NeedState.ValueType
+    """UNSPECIFIED: only a live shard knows it, of its last cycle."""
+    decided_unix_nanos: _builtins.int
+    @_builtins.property
+    def view(self) -> _shardread_pb2.NeedView: ...
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExplainStep]: ...
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___CandidateVerdict]:
+        """Those the Need was free to take come first, in the order of the engine."""
+
+    @_builtins.property
+    def competitors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Competitor]: ...
+    @_builtins.property
+    def victims(self) -> _containers.RepeatedCompositeFieldContainer[Global___VictimVerdict]: ...
+    @_builtins.property
+    def reservations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reservation]: ...
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
+        """The deciding one first."""
+
+    @_builtins.property
+    def rejects(self) -> _containers.RepeatedCompositeFieldContainer[Global___RejectCount]:
+        """Over all of them each machine of the shard counts once."""
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the answer leaves out."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        view: _shardread_pb2.NeedView | None = ...,
+        sentence: _builtins.str = ...,
+        steps: _abc.Iterable[Global___ExplainStep] | None = ...,
+        candidates: _abc.Iterable[Global___CandidateVerdict] | None = ...,
+        total_candidates: _builtins.int = ...,
+        competitors: _abc.Iterable[Global___Competitor] | None = ...,
+        victims: _abc.Iterable[Global___VictimVerdict] | None = ...,
+        reservations: _abc.Iterable[_common_pb2.Reservation] | None = ...,
+        reasons: _abc.Iterable[Global___Reason] | None = ...,
+        rejects: _abc.Iterable[Global___RejectCount] | None = ...,
+        machines: _builtins.int = ...,
+        need_id: _builtins.str = ...,
+        state: Global___NeedState.ValueType = ...,
+        decided_unix_nanos: _builtins.int = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainNeedResponse: _TypeAlias = ExplainNeedResponse  # noqa: Y015
+
+@_typing.final
+class CandidateVerdict(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    COST_FIELD_NUMBER: _builtins.int
+    CHECKS_FIELD_NUMBER: _builtins.int
+    HOLDER_FIELD_NUMBER: _builtins.int
+    HOLDER_PRIORITY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    state: _provider_pb2.MachineState.ValueType
+    outcome: Global___CandidateOutcome.ValueType
+    rank: _builtins.int
+    """0: the Need was not free to take it."""
+    holder_priority: _builtins.int
+    text: _builtins.str
+    @_builtins.property
+    def cost(self) -> _common_pb2.CostView: ...
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Check]: ...
+    @_builtins.property
+    def holder(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        outcome: Global___CandidateOutcome.ValueType = ...,
+        rank: _builtins.int = ...,
+        cost: _common_pb2.CostView | None = ...,
+        checks: _abc.Iterable[_common_pb2.Check] | None = ...,
+        holder: _common_pb2.NeedRef | None = ...,
+        holder_priority: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cost", b"cost", "holder", b"holder"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "cost", b"cost", "holder", b"holder", "holder_priority", b"holder_priority", "machine_id", b"machine_id", "outcome", b"outcome", "rank", b"rank", "state", b"state", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CandidateVerdict: _TypeAlias = CandidateVerdict  # noqa: Y015
+
+@_typing.final
+class RejectCount(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    outcome: Global___CandidateOutcome.ValueType
+    code: _builtins.str
+    """Of the reason."""
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        outcome: Global___CandidateOutcome.ValueType = ...,
+        code: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "machines", b"machines", "outcome", b"outcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectCount: _TypeAlias = RejectCount  # noqa: Y015
+
+@_typing.final
+class Competitor(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    STRICTLY_HIGHER_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    machines: _builtins.int
+    strictly_higher: _builtins.bool
+    """False: of the same precedence, and only earlier."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        strictly_higher: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "need", b"need", "priority", b"priority", "strictly_higher", b"strictly_higher"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Competitor: _TypeAlias = Competitor  # noqa: Y015
+
+@_typing.final
+class VictimVerdict(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    ASSIGNED_PRIORITY_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    GAP_TERM_FIELD_NUMBER: _builtins.int
+    DRAIN_TERM_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_TERM_FIELD_NUMBER: _builtins.int
+    RECLAMATION_TERM_FIELD_NUMBER: _builtins.int
+    CHOSEN_FIELD_NUMBER: _builtins.int
+    GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    EXCLUDED_REASON_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    assigned_priority: _builtins.int
+    score: _builtins.float
+    gap_term: _builtins.float
+    drain_term: _builtins.float
+    interruption_term: _builtins.float
+    reclamation_term: _builtins.float
+    chosen: _builtins.bool
+    grace_period_seconds: _builtins.int
+    excluded_reason: _builtins.str
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        assigned_priority: _builtins.int = ...,
+        score: _builtins.float = ...,
+        gap_term: _builtins.float = ...,
+        drain_term: _builtins.float = ...,
+        interruption_term: _builtins.float = ...,
+        reclamation_term: _builtins.float = ...,
+        chosen: _builtins.bool = ...,
+        grace_period_seconds: _builtins.int = ...,
+        excluded_reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_priority", b"assigned_priority", "chosen", b"chosen", "cluster_id", b"cluster_id", "drain_term", b"drain_term", "excluded_reason", b"excluded_reason", "gap_term", b"gap_term", "grace_period_seconds", b"grace_period_seconds", "interruption_term", b"interruption_term", "machine_id", b"machine_id", "reclamation_term", b"reclamation_term", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VictimVerdict: _TypeAlias = VictimVerdict  # noqa: Y015

@@ -143,6 +143,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
                 _registered_method=True)
+        self.ExplainNeed = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
@@ -292,6 +297,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExplainNeed(self, request, context):
+        """Why a Need got what it got, in the last finished cycle or one of the journal.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -399,6 +411,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.DumpFleet,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.SerializeToString,
+            ),
+            'ExplainNeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainNeed,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -971,6 +988,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainNeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
             options,
             channel_credentials,
             insecure,

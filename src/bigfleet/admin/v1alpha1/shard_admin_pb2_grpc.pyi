@@ -73,6 +73,8 @@ class ShardAdminStub:
     """What one cycle decided."""
     DumpFleet: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    ExplainNeed: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]
+    """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -118,6 +120,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """What one cycle decided."""
     DumpFleet: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]  # type: ignore[assignment]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    ExplainNeed: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]  # type: ignore[assignment]
+    """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
@@ -286,5 +290,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.DumpFleetResponse], _abc.AsyncIterator[_shard_admin_pb2.DumpFleetResponse]]:
         """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+
+    @_abc_1.abstractmethod
+    def ExplainNeed(
+        self,
+        request: _shard_admin_pb2.ExplainNeedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ExplainNeedResponse, _abc.Awaitable[_shard_admin_pb2.ExplainNeedResponse]]:
+        """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

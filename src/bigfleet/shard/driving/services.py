@@ -14,6 +14,7 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -264,6 +265,9 @@ class AdminAnswers:
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
         refused = parts.ingest.refusal_of(report.cluster_id)
         return replace(told, preemptions=preemptions, refused_rollup=refused)
+
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        return await self._explanations.need(call)
 
     async def explain_machine(self, call: MachineCall) -> MachineAnswer:
         return await self._explanations.machine(call)
