@@ -76,6 +76,7 @@ _MOST_ACTIONS = 20
     show_default=True,
     help="What is too much: limits on changed, cost, penalties, preempts and shortfalls.",
 )
+@click.option("--verify", is_flag=True, help="Check the actions with the independent verifier.")
 @prints_document("A few lines for people; one document for programs.")
 def replay(
     journal: Path,
@@ -89,6 +90,7 @@ def replay(
     engine: str | None,
     settings: tuple[str, ...],
     limits: str,
+    verify: bool,
 ) -> None:
     """Decide the cycles of JOURNAL again and compare them with what was decided then.
 
@@ -108,6 +110,7 @@ def replay(
       bigfleet replay data/journal
       bigfleet replay data/journal --from 18000 --to 18231 --workers 2
       bigfleet replay data/journal --dump fleet.yaml --at 3:18231
+      bigfleet replay data/journal --verify
       bigfleet replay data/journal --redact for-the-report
       bigfleet replay data/journal --diff --set releaseHold.Spot=600 --fail-on 'cost>1%'
       bigfleet replay data/journal --diff --engine /opt/bigfleet-next/bin/python
@@ -136,14 +139,14 @@ def replay(
                 segments,
             )
             return
-        report = _replayed(segments, *span, workers)
+        report = _replayed(segments, *span, workers, verify)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise refuse([str(problem)]) from None
     if not report.cycles:
         click.echo(f"{journal} has no cycle there; it has {kept_span(segments)}", err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     _print(report)
-    if report.different:
+    if report.different or report.vetoes:
         raise click.exceptions.Exit(EXIT_DIFFERENT)
     if report.missing:
         raise click.exceptions.Exit(EXIT_PARTIAL)
@@ -169,6 +172,8 @@ class _Report:
     missing: int = 0
     gaps: "list[JournalEvent]" = field(default_factory=list)
     first_difference: "Replayed | None" = None
+    #: What the verifier has against actions, as sentences; None: they were not verified.
+    vetoes: list[str] | None = None
     first: tuple[int, int] = (0, 0)
     last: tuple[int, int] = (0, 0)
 
@@ -183,11 +188,15 @@ class _Report:
 
 
 def _replayed(
-    segments: "list[Segment]", first: tuple[int, int], last: tuple[int, int], workers: int
+    segments: "list[Segment]",
+    first: tuple[int, int],
+    last: tuple[int, int],
+    workers: int,
+    verify: bool,
 ) -> _Report:
     from bigfleet.journal.history import History
     from bigfleet.journal.other_engine import until
-    from bigfleet.journal.replay import replayed
+    from bigfleet.journal.replay import replayed, vetoes_of
     from bigfleet.journal.segments import records_in_order
 
     report, history = _Report(), History()
@@ -195,6 +204,8 @@ def _replayed(
     with ThreadPoolExecutor(workers) as threads, _progress() as tell:
         for each in replayed(cycles, first=first, workers=workers, run_workers=threads.map):
             report.take(each)
+            if verify:
+                report.vetoes = [*(report.vetoes or ()), *vetoes_of(each)]
             tell(report.cycles)
     report.gaps = history.gaps
     report.missing = sum(int(gap.attributes.get("cycles", "0")) for gap in history.gaps)
@@ -271,6 +282,10 @@ def _print(report: _Report) -> None:
         click.echo(escaped(f"gap: {gap.text}"))
     if report.first_difference is not None:
         _print_difference(report.first_difference)
+    if report.vetoes is not None:
+        click.echo(f"verified: {len(report.vetoes):,} actions break an invariant")
+        for said in report.vetoes[:_MOST_ACTIONS]:
+            click.echo(escaped(f"  {said}"))
 
 
 def _print_difference(each: "Replayed") -> None:
@@ -292,6 +307,7 @@ def _document(report: _Report) -> dict[str, Any]:
         "identical": report.cycles - report.different,
         "different": report.different,
         "missing": report.missing,
+        **({} if report.vetoes is None else {"vetoes": report.vetoes}),
         "first": f"{report.first[0]}:{report.first[1]}",
         "last": f"{report.last[0]}:{report.last[1]}",
         "gaps": [{"text": gap.text, **gap.attributes} for gap in report.gaps],

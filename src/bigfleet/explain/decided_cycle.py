@@ -165,7 +165,9 @@ class DecidedCycle:
     def need_row(self, cluster: str, prefix: str) -> int:
         """The Need with this id, or the one whose id begins so; a folded gang is found as the Need
         it is served as. Raises NoSuchObject and SeveralObjects."""
-        rows = {row for key, row in self._keys(cluster) if key.need_id.startswith(prefix)}
+        # A gang that was folded is looked for last: there may be many thousands of them.
+        rows = _beginning(prefix, self._served(cluster))
+        rows = rows or _beginning(prefix, self._folded(cluster))
         said = f"need/{cluster}/{prefix}" if cluster else f"need/{prefix}"
         names = {need_name(self.outcome.key(row)) for row in rows}
         if len(names) == 1:
@@ -193,15 +195,19 @@ class DecidedCycle:
         return min(rows, key=lambda row: (not self.outcome.unsatisfied[row], row))
 
     def _keys(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
-        """Normalised Needs first, then the gangs that were folded into them."""
-        outcome, normalised = self.outcome, self.outcome.normalised
-        tables, columns = outcome.scene.demand.tables, outcome.scene.demand.columns
-        chosen: Bools = np.ones(len(outcome), np.bool_)
-        if cluster:
-            chosen = normalised.cluster == tables.clusters.find(cluster)
-        for row in np.flatnonzero(chosen).tolist():
-            yield outcome.key(row), row
-        for row in np.flatnonzero(chosen).tolist():
+        yield from self._served(cluster)
+        yield from self._folded(cluster)
+
+    def _served(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
+        """Needs of the normalised demand."""
+        for row in self._rows_of(cluster):
+            yield self.outcome.key(row), row
+
+    def _folded(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
+        """The gangs that were folded into Needs."""
+        normalised, demand = self.outcome.normalised, self.outcome.scene.demand
+        tables, columns = demand.tables, demand.columns
+        for row in self._rows_of(cluster):
             if row >= normalised.first_folded:
                 start, end = normalised.starts[row : row + 2].tolist()
                 for member in normalised.members[start:end].tolist():
@@ -209,6 +215,14 @@ class DecidedCycle:
                     fingerprint = tables.profiles.rows[columns.profile[member]].fingerprint
                     group = tables.groups.rows[columns.group[member]]
                     yield NeedKey(name, fingerprint, group), row
+
+    def _rows_of(self, cluster: str) -> list[int]:
+        """Of one cluster, or of all where none is named."""
+        if not cluster:
+            return list(range(len(self.outcome)))
+        number = self.outcome.scene.demand.tables.clusters.find(cluster)
+        found: list[int] = np.flatnonzero(self.outcome.normalised.cluster == number).tolist()
+        return found
 
     def need_name(self, need: int) -> str:
         return need_name(self.outcome.key(need))
@@ -239,6 +253,10 @@ class DecidedCycle:
             for k in numbers.tolist()
         ]
         return np.array(each, np.float64)[place]
+
+
+def _beginning(prefix: str, keys: Iterable[tuple[NeedKey, int]]) -> set[int]:
+    return {row for key, row in keys if key.need_id.startswith(prefix)}
 
 
 def nearest_ids(ids: Sequence[str], wanted: str) -> list[str]:

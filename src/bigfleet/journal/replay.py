@@ -11,6 +11,10 @@ from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.journal.digests import claimed_digest, claims_of, output_digest
 from bigfleet.journal.history import RecordedCycle
 from bigfleet.journal.recorder import changed_claims, claimed_rows
+from bigfleet.plan.verifier_facts import batch_of
+from bigfleet.verifier.limits import RecentReclaims
+from bigfleet.verifier.policy import Policy
+from bigfleet.verifier.verify import verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +74,21 @@ def _compared(
         claimed_digest(decision, told) == output.claimed_digest,
         told,
     )
+
+
+def vetoes_of(each: Replayed) -> list[str]:
+    """What the verifier has against the actions of a cycle, as sentences. The journal does not
+    know the policies of that time, so only the invariants are checked."""
+    given, actions = each.recorded.given, each.decision.actions
+    batch = batch_of(
+        each.decision,
+        actions,
+        given.memory.reservations,
+        reported=given.options.clusters_ready,
+        at=given.now,
+    )
+    return [
+        f"cycle {each.recorded.epoch}:{given.cycle}: {actions[place].kind.label} of"
+        f" {actions[place].machine}: {veto.reason.text}"
+        for place, veto in sorted(verify(batch, Policy(), RecentReclaims()).items())
+    ]
