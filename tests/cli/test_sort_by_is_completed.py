@@ -49,6 +49,7 @@ LIVE = (
     *("status", "needs", "clusters list", f"machines story {FIRST}"),
     *("machines list", "machines list --failed", "machines reservations", "top clusters"),
     *("top shards", "quarantines list", "pause list", "reports offerings", "reports shards"),
+    *("reports verifier",),
     *("shards instructions", "shards list", "shards transfers", "domains list", "quotas list"),
     *("providers list", "describe cluster shop"),
 )

@@ -17,6 +17,8 @@ from tests.cli.shard_commands.rig import BOUGHT, FIRST, living_shard, need, run
 from tests.journal.lives import START, LivingFleet
 
 QUESTIONS: tuple[tuple[str, ...], ...] = (
+    ("why", f"machine/{FIRST}"),
+    ("why", f"machine/{BOUGHT}"),
     ("why-not", f"machine/{FIRST}"),
     ("why-not", f"machine/{BOUGHT}"),
     ("why-not", f"machine/{BOUGHT}", "--for", "need/shop/n"),
@@ -29,7 +31,7 @@ def without_where(document: Any) -> Any:
     return {
         key: value
         for key, value in document.items()
-        if key not in ("cycle", "unreachable", "shardId", "queriedAt")
+        if key not in ("cycle", "unreachable", "shardId", "queriedAt", "events")
     }
 
 
@@ -41,6 +43,9 @@ async def test_live_journal_and_fleet_file_answer_alike(tmp_path: Path) -> None:
         for question in QUESTIONS:
             live[question] = await shard.document(*question)
         await shard.shown("snapshot", "fleet", str(file))
+        story = await shard.shown("why", f"machine/{FIRST}")
+        assert "What touched it, newest last:" in story
+        assert "last decided about it: Bootstrap in cycle" in story
         unknown = await shard.run("why-not", "machine/sim--bare-metal--std-8--a--0000")
         assert unknown.exit_code == 3
         assert FIRST in unknown.stderr

@@ -15,6 +15,16 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.explanations import (
+    CandidateOutcome,
+    CandidateVerdict,
+    Competitor,
+    CostView,
+    ExplainNeedCall,
+    NeedExplanation,
+    RejectCount,
+    VictimVerdict,
+)
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
@@ -79,6 +89,12 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
+from bigfleet.model.verifier_views import (
+    PolicySet,
+    VerifierIncident,
+    VerifierPolicy,
+    VerifierView,
+)
 from bigfleet.wire.shard_admin import MachineListing
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -117,6 +133,24 @@ STATUS = ShardStatus(
     stuck_pods=5,
     cpu_cores=0.75,
     resident_bytes=5 * 2**30,
+    verifier_incidents=1,
+    verifier_incident="Delete of bm-1 vetoed (V2)",
+    verifier_error="broken",
+)
+POLICY = VerifierPolicy(("0 22 * * fri for 60h cluster=shop",), 120.5, 0.25)
+VERIFIER = VerifierView(
+    enabled=True,
+    policy=POLICY,
+    set_by=Audit("ada", "sale"),
+    set_at=16,
+    open_freezes=POLICY.freeze_windows,
+    spend_per_hour=99.5,
+    vetoes={"V2": 1, "V6": 12},
+    incidents=1,
+    last_incidents=(
+        VerifierIncident(17, 9, "V2", ActionKind.DELETE, "bm-1", "", "bare metal is never deleted"),
+    ),
+    error="broken",
 )
 REPORT = ClusterReport(
     cluster_id="shop",
@@ -283,6 +317,37 @@ BLOCKED = NeedRow(
     3,
     4,
 )
+assert FULL.reservation is not None
+EXPLAINED_NEED = NeedExplanation(
+    cycle=9,
+    view=UNMET,
+    sentence="paused by ada: drill",
+    steps=(MachineStep("credit", "1 machine", Resources.of({"cpu": 1000}), Resources(), ("m-1",)),),
+    candidates=(
+        CandidateVerdict(
+            "m-2",
+            MachineState.IDLE,
+            CandidateOutcome.HELD,
+            0,
+            CostView(1.0, 0.5, 4.0, 2.0, 3.0),
+            "claimed",
+            (_CHECK,),
+            UNMET.need.key,
+            7,
+        ),
+    ),
+    total_candidates=3,
+    competitors=(Competitor(UNMET.need.key, 5, 2, True),),
+    victims=(VictimVerdict("m-3", "ml", 1, 4.0, 1.0, 1.0, 1.0, 1.0, True, 30, "spared"),),
+    reservations=(FULL.reservation,),
+    reasons=(ToldReason("rail.paused", "paused by ada: drill", {"owner": "ada"}, ("x",)),),
+    rejects=(RejectCount(CandidateOutcome.BACKOFF, "supply.backoff", 4),),
+    machines=4,
+    need_id="n123",
+    state=NeedState.BLOCKED,
+    decided_at=8,
+    notes=("cut",),
+)
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
 #: A fleet file in lines: longer than one frame.
@@ -338,6 +403,10 @@ class ScriptedAdmin:
         self.asked.append(("story", call))
         return MachineStory(FULL, (EVENT,), True)
 
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        self.asked.append(("explain_need", call))
+        return EXPLAINED_NEED
+
     async def explain_machine(self, call: MachineCall) -> MachineAnswer:
         self.asked.append(("explain_machine", call))
         return EXPLAINED
@@ -377,6 +446,16 @@ class ScriptedAdmin:
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         self.asked.append(("reset_offering", name, audit, peer))
         return "buying again"
+
+    async def verifier(self) -> VerifierView:
+        self.asked.append(("verifier",))
+        return VERIFIER
+
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        self.asked.append(("set_verifier_policy", policy, from_settings, audit, peer))
+        return PolicySet(policy, "set")
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self.asked.append(("report_cluster", report))

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -49,6 +50,7 @@ from bigfleet.model.shard_views import (
     NeedQuery,
     QuarantineKind,
 )
+from bigfleet.model.verifier_views import PolicySet
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
@@ -113,6 +115,11 @@ CALLS: dict[str, Exchange] = {
         ("story", StoryCall("m-1", 7, 5)),
         MachineStory(admin.FULL, (admin.EVENT,), True),
     ),
+    "why a Need got what it got": (
+        lambda c: c.explain_need(ExplainNeedCall(KEY, 8, 5, "n1")),
+        ("explain_need", ExplainNeedCall(KEY, 8, 5, "n1")),
+        admin.EXPLAINED_NEED,
+    ),
     "why a machine is where it is": (
         lambda c: c.explain_machine(MachineCall("m-1", 8)),
         ("explain_machine", MachineCall("m-1", 8)),
@@ -149,6 +156,12 @@ CALLS: dict[str, Exchange] = {
         lambda c: whole(c.fleet()),
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
+    ),
+    "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
+    "set the verifier's policy": (
+        lambda c: c.set_verifier_policy(AUDIT, admin.POLICY),
+        ("set_verifier_policy", admin.POLICY, False, AUDIT, NOBODY),
+        PolicySet(admin.POLICY, "set"),
     ),
     "reset an offering": (
         lambda c: c.reset_offering(AUDIT, name="sim/a3/z-a/Spot"),
@@ -202,6 +215,7 @@ WRITES: dict[str, Message] = {
         kind=pb.QUARANTINE_KIND_ROLLUP, subject="shop"
     ),
     "ResetOffering": pb.ResetOfferingRequest(name="sim/a3/z-a/Spot"),
+    "SetVerifierPolicy": pb.SetVerifierPolicyRequest(from_settings=True),
 }
 
 

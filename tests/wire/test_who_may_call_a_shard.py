@@ -78,6 +78,7 @@ REQUESTS = {
     "ClearFailedMachine": pb.ClearFailedMachineRequest(mode=pb.CLEAR_MODE_RETRY, audit=AUDIT),
     "ReleaseQuarantine": pb.ReleaseQuarantineRequest(kind=pb.QUARANTINE_KIND_ROLLUP, audit=AUDIT),
     "ResetOffering": pb.ResetOfferingRequest(audit=AUDIT),
+    "SetVerifierPolicy": pb.SetVerifierPolicyRequest(audit=AUDIT),
     "ReportCluster": pb.ReportClusterRequest(report=pb.ClusterReport(cluster_id="shop")),
 }
 REPORT = {f"/{ADMIN.full_name}/ReportCluster"}

@@ -130,7 +130,7 @@ def _last_in(segment: "Segment", machine: str, *, last: bool) -> int:
 # -- a live shard ----------------------------------------------------------------------------------
 
 
-async def _asked_cycle(shard: Clients, at: tuple[int | None, int] | None) -> tuple[int, int]:
+async def asked_cycle(shard: Clients, at: tuple[int | None, int] | None) -> tuple[int, int]:
     """Epoch of the shard and the cycle; raises Rejected where another epoch is meant."""
     from bigfleet.model.provider_calls import Code, Rejected
 
@@ -152,7 +152,7 @@ def _live(connection: Connection, source: Source, machine: str) -> "FleetAnswers
     from bigfleet.model.shard_admin import StoryCall
 
     async def look(shard: Clients) -> Told:
-        epoch, cycle = await _asked_cycle(shard, source.at)
+        epoch, cycle = await asked_cycle(shard, source.at)
         answer = await shard.admin.explain_machine(MachineCall(machine, cycle))
         story = await shard.admin.story(StoryCall(machine, limit=_MOST_EVENTS))
         lately = await shard.admin.decisions(DecisionQuery(machine=machine, limit=1))
@@ -170,7 +170,7 @@ def _live_action(
     from bigfleet.model.provider_calls import Code, Rejected
 
     async def look(shard: Clients) -> Told:
-        epoch, cycle = await _asked_cycle(shard, at)
+        epoch, cycle = await asked_cycle(shard, at)
         found = await shard.admin.cycle(CycleCall(cycle, 1, index))
         if not found.actions:
             text = f"cycle {cycle} decided {found.total_actions} actions, counted from 0"
@@ -205,7 +205,7 @@ def live_why_not(
         question = WhyNotQuestion.ASSIGNED if asked.machine else WhyNotQuestion.SATISFIED
 
     async def look(shard: Clients) -> "tuple[WhyNot, str]":
-        epoch, cycle = await _asked_cycle(shard, source.at)
+        epoch, cycle = await asked_cycle(shard, source.at)
         answer = await shard.admin.why_not(WhyNotCall(question, asked.machine, need, cycle))
         return answer, f"{epoch}:{answer.cycle}"
 

@@ -91,8 +91,8 @@ def decided_from(source: Source) -> "DecidedCycle":
 
 
 def answered(cycle: "DecidedCycle", asked: Asked) -> "WhyNot":
-    """Leaves with 3 where a name is unknown."""
-    from bigfleet.explain.decided_cycle import NoSuchObject
+    """Leaves with 3 where a name is unknown, with 2 where it may mean several Needs."""
+    from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
     from bigfleet.explain.why_not import why_not_assigned, why_not_removed, why_not_satisfied
 
     try:
@@ -103,6 +103,8 @@ def answered(cycle: "DecidedCycle", asked: Asked) -> "WhyNot":
     except NoSuchObject as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
+    except SeveralObjects as problem:
+        raise click.UsageError(str(problem)) from None
     return why_not_assigned(cycle, row, need) if asked.need else why_not_removed(cycle, row)
 
 

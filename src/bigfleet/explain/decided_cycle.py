@@ -35,6 +35,10 @@ class NoSuchObject(Exception):
     """A sentence with the nearest names."""
 
 
+class SeveralObjects(Exception):
+    """A sentence with the first of those that a name may mean."""
+
+
 class DecidedCycle:
     """Reads columns only; what it keeps is computed the same by all threads."""
 
@@ -160,15 +164,18 @@ class DecidedCycle:
 
     def need_row(self, cluster: str, prefix: str) -> int:
         """The Need with this id, or the one whose id begins so; a folded gang is found as the Need
-        it is served as. Raises NoSuchObject."""
-        rows = {row for key, row in self._keys(cluster) if key.need_id.startswith(prefix)}
+        it is served as. Raises NoSuchObject and SeveralObjects."""
+        # A gang that was folded is looked for last: there may be many thousands of them.
+        rows = _beginning(prefix, self._served(cluster))
+        rows = rows or _beginning(prefix, self._folded(cluster))
         said = f"need/{cluster}/{prefix}" if cluster else f"need/{prefix}"
-        if len(rows) == 1:
-            return rows.pop()
+        names = {need_name(self.outcome.key(row)) for row in rows}
+        if len(names) == 1:
+            return self._shortest(rows)
         if rows:
-            some = sorted(need_name(self.outcome.key(row)) for row in rows)[:_NEAREST]
-            text = f"{len(rows)} Needs begin with {said}: {', '.join(some)}; write more of it"
-            raise NoSuchObject(text)
+            some = sorted(names)[:_NEAREST]
+            text = f"{len(names)} Needs begin with {said}: {', '.join(some)}; write more of it"
+            raise SeveralObjects(text)
         known = [key.need_id for key, _ in islice(self._keys(cluster), _LOOKED_AT)]
         close = get_close_matches(prefix, known, n=_NEAREST, cutoff=0.3)
         if cluster and not known:
@@ -178,21 +185,29 @@ class DecidedCycle:
 
     def need_row_of_key(self, wanted: NeedKey) -> int:
         """Raises NoSuchObject."""
-        for key, row in self._keys(wanted.cluster):
-            if key == wanted:
-                return row
+        if rows := {row for key, row in self._keys(wanted.cluster) if key == wanted}:
+            return self._shortest(rows)
         raise NoSuchObject(f"no {need_name(wanted)} in cycle {self.name}")
 
+    def _shortest(self, rows: set[int]) -> int:
+        """Gangs of one profile that are folded by their size share a name: one that is short comes
+        first."""
+        return min(rows, key=lambda row: (not self.outcome.unsatisfied[row], row))
+
     def _keys(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
-        """Normalised Needs first, then the gangs that were folded into them."""
-        outcome, normalised = self.outcome, self.outcome.normalised
-        tables, columns = outcome.scene.demand.tables, outcome.scene.demand.columns
-        chosen: Bools = np.ones(len(outcome), np.bool_)
-        if cluster:
-            chosen = normalised.cluster == tables.clusters.find(cluster)
-        for row in np.flatnonzero(chosen).tolist():
-            yield outcome.key(row), row
-        for row in np.flatnonzero(chosen).tolist():
+        yield from self._served(cluster)
+        yield from self._folded(cluster)
+
+    def _served(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
+        """Needs of the normalised demand."""
+        for row in self._rows_of(cluster):
+            yield self.outcome.key(row), row
+
+    def _folded(self, cluster: str) -> Iterator[tuple[NeedKey, int]]:
+        """The gangs that were folded into Needs."""
+        normalised, demand = self.outcome.normalised, self.outcome.scene.demand
+        tables, columns = demand.tables, demand.columns
+        for row in self._rows_of(cluster):
             if row >= normalised.first_folded:
                 start, end = normalised.starts[row : row + 2].tolist()
                 for member in normalised.members[start:end].tolist():
@@ -200,6 +215,14 @@ class DecidedCycle:
                     fingerprint = tables.profiles.rows[columns.profile[member]].fingerprint
                     group = tables.groups.rows[columns.group[member]]
                     yield NeedKey(name, fingerprint, group), row
+
+    def _rows_of(self, cluster: str) -> list[int]:
+        """Of one cluster, or of all where none is named."""
+        if not cluster:
+            return list(range(len(self.outcome)))
+        number = self.outcome.scene.demand.tables.clusters.find(cluster)
+        found: list[int] = np.flatnonzero(self.outcome.normalised.cluster == number).tolist()
+        return found
 
     def need_name(self, need: int) -> str:
         return need_name(self.outcome.key(need))
@@ -230,6 +253,10 @@ class DecidedCycle:
             for k in numbers.tolist()
         ]
         return np.array(each, np.float64)[place]
+
+
+def _beginning(prefix: str, keys: Iterable[tuple[NeedKey, int]]) -> set[int]:
+    return {row for key, row in keys if key.need_id.startswith(prefix)}
 
 
 def nearest_ids(ids: Sequence[str], wanted: str) -> list[str]:

@@ -49,6 +49,9 @@ COUNTERS = {
     "preemption_reservation_misses_total": "Freed victims lost to a higher Need.",
     "reclaims_capped_total": "Reclaims held by the cap.",
     "preempts_capped_total": "Preempts held by the cap.",
+    "verifier_vetoes_total": "Actions the verifier vetoed, by invariant.",
+    "verifier_incidents_total": "Vetoes of what the engine must never ask for, by invariant.",
+    "verifier_errors_total": "Batches the verifier failed on: what is destructive was vetoed.",
     "rollups_total": "Roll-ups by result.",
     "rollups_rejected_total": "Roll-ups refused, by cluster and reason.",
     "session_lifecycle_total": "Sessions installed, removed, replaced, stalled.",
@@ -130,12 +133,13 @@ GAUGES = {
 
 
 _PLAIN = (
-    *("cycles_total", "cycle_errors_total", "creates_avoided_total"),
+    *("cycles_total", "cycle_errors_total", "creates_avoided_total", "verifier_errors_total"),
     *("journal_bytes_total", "journal_write_errors_total", "journal_gaps_total"),
     *("session_identity_rejected_total", "session_misbound_total", "outbox_overflows_total"),
 )
 _CLOSED = (
     ("session_lifecycle_total", "event", ("installed", "removed", "replaced", "stalled")),
+    ("verifier_incidents_total", "invariant", ("V1", "V2", "V4", "V9", "V12")),
     ("rollups_total", "result", ("accepted", "held", "rejected")),
     ("drains_aborted_total", "reason", ("pdb", "cancelled", "no_session", "refused")),
     ("phase1_occ_proposals_total", "outcome", ("committed", "conflict")),

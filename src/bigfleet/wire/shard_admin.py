@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -51,8 +52,10 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
+from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_answers import (
     CYCLE_CALL,
@@ -81,6 +84,7 @@ from bigfleet.wire.rpcs import (
     require_cluster,
     rows,
 )
+from bigfleet.wire.verifier_views import POLICY_SET, VERIFIER, policy_arguments, policy_request
 
 if TYPE_CHECKING:
     from bigfleet.wire.real_times import WireTimes
@@ -130,11 +134,16 @@ class ShardAdminHandler(ReportHandler, Protocol):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         """A sentence."""
 
+    async def verifier(self) -> VerifierView: ...
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet: ...
     async def explain_machine(self, call: MachineCall) -> MachineAnswer: ...
     async def why_not(self, call: WhyNotCall) -> WhyNot: ...
     async def decisions(self, query: DecisionQuery) -> DecisionList: ...
     async def cycle(self, call: CycleCall) -> CycleView: ...
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
 
@@ -369,6 +378,22 @@ class ShardAdminClient(RpcClient):
         ),
         "reports offerings",
     )
+    verifier = SHARD_ADMIN.read(
+        "GetVerifier",
+        pb.GetVerifierRequest,
+        no_arguments,
+        ShardAdminHandler.verifier,
+        VERIFIER,
+        "reports verifier",
+    )
+    set_verifier_policy = SHARD_ADMIN.write(
+        "SetVerifierPolicy",
+        policy_request,
+        policy_arguments,
+        ShardAdminHandler.set_verifier_policy,
+        POLICY_SET,
+        "reports verifier",
+    )
     needs = SHARD_ADMIN.listing(
         "ListNeeds",
         need_query_message,
@@ -377,12 +402,21 @@ class ShardAdminClient(RpcClient):
         "needs",
         "needs",
     )
+    explain_need = SHARD_ADMIN.read(
+        "ExplainNeed",
+        EXPLAIN_NEED_CALL.message,
+        lambda request: (EXPLAIN_NEED_CALL.record(request),),
+        ShardAdminHandler.explain_need,
+        NEED_EXPLANATION,
+        "why",
+    )
     explain_machine = SHARD_ADMIN.read(
         "ExplainMachine",
         MACHINE_CALL.message,
         lambda request: (MACHINE_CALL.record(request),),
         ShardAdminHandler.explain_machine,
         MACHINE_ANSWER,
+        "why",
     )
     why_not = SHARD_ADMIN.read(
         "WhyNot",
@@ -405,6 +439,7 @@ class ShardAdminClient(RpcClient):
         lambda request: (CYCLE_CALL.record(request),),
         ShardAdminHandler.cycle,
         CYCLE_VIEW,
+        "why",
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(

@@ -20,6 +20,7 @@ READS = (
     "quarantines",
     "pause list",
     "reports offerings",
+    "reports verifier",
 )
 
 
@@ -78,6 +79,7 @@ async def test_a_reader_changes_nothing(tmp_path: Path) -> None:
             ("machines", "clear", "m-1", "--mode", "retry"),
             ("quarantines", "release", "list", "sim", "--accept"),
             ("reports", "offerings", "--reset", "sim/a/b/Spot"),
+            ("reports", "verifier", "--freeze", "none"),
         ):
             refused = await shard.run(*words, *WHY)
             assert (refused.exit_code, refused.stdout) == (4, "")

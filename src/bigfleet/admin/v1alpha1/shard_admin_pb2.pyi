@@ -175,6 +175,49 @@ CLEAR_MODE_FORGET: ClearMode.ValueType  # 3
 """Drop the record until the provider reports another state."""
 Global___ClearMode: _TypeAlias = ClearMode  # noqa: Y015
 
+class _CandidateOutcome:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CandidateOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CandidateOutcome.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CANDIDATE_OUTCOME_UNSPECIFIED: _CandidateOutcome.ValueType  # 0
+    CANDIDATE_OUTCOME_CREDITED: _CandidateOutcome.ValueType  # 1
+    """The Need had it already."""
+    CANDIDATE_OUTCOME_CHOSEN: _CandidateOutcome.ValueType  # 2
+    CANDIDATE_OUTCOME_NOT_NEEDED: _CandidateOutcome.ValueType  # 3
+    CANDIDATE_OUTCOME_REQUIREMENT: _CandidateOutcome.ValueType  # 4
+    CANDIDATE_OUTCOME_MIN_UNIT: _CandidateOutcome.ValueType  # 5
+    CANDIDATE_OUTCOME_DOMAIN: _CandidateOutcome.ValueType  # 6
+    CANDIDATE_OUTCOME_HELD: _CandidateOutcome.ValueType  # 7
+    """Another Need claims it."""
+    CANDIDATE_OUTCOME_STATE: _CandidateOutcome.ValueType  # 8
+    CANDIDATE_OUTCOME_RESERVED: _CandidateOutcome.ValueType  # 9
+    CANDIDATE_OUTCOME_QUOTA: _CandidateOutcome.ValueType  # 10
+    CANDIDATE_OUTCOME_UNSEEN: _CandidateOutcome.ValueType  # 11
+    CANDIDATE_OUTCOME_SPREAD: _CandidateOutcome.ValueType  # 12
+    CANDIDATE_OUTCOME_BACKOFF: _CandidateOutcome.ValueType  # 13
+
+class CandidateOutcome(_CandidateOutcome, metaclass=_CandidateOutcomeEnumTypeWrapper): ...
+
+CANDIDATE_OUTCOME_UNSPECIFIED: CandidateOutcome.ValueType  # 0
+CANDIDATE_OUTCOME_CREDITED: CandidateOutcome.ValueType  # 1
+"""The Need had it already."""
+CANDIDATE_OUTCOME_CHOSEN: CandidateOutcome.ValueType  # 2
+CANDIDATE_OUTCOME_NOT_NEEDED: CandidateOutcome.ValueType  # 3
+CANDIDATE_OUTCOME_REQUIREMENT: CandidateOutcome.ValueType  # 4
+CANDIDATE_OUTCOME_MIN_UNIT: CandidateOutcome.ValueType  # 5
+CANDIDATE_OUTCOME_DOMAIN: CandidateOutcome.ValueType  # 6
+CANDIDATE_OUTCOME_HELD: CandidateOutcome.ValueType  # 7
+"""Another Need claims it."""
+CANDIDATE_OUTCOME_STATE: CandidateOutcome.ValueType  # 8
+CANDIDATE_OUTCOME_RESERVED: CandidateOutcome.ValueType  # 9
+CANDIDATE_OUTCOME_QUOTA: CandidateOutcome.ValueType  # 10
+CANDIDATE_OUTCOME_UNSEEN: CandidateOutcome.ValueType  # 11
+CANDIDATE_OUTCOME_SPREAD: CandidateOutcome.ValueType  # 12
+CANDIDATE_OUTCOME_BACKOFF: CandidateOutcome.ValueType  # 13
+Global___CandidateOutcome: _TypeAlias = CandidateOutcome  # noqa: Y015
+
 class _QuarantineKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -259,6 +302,9 @@ class ShardStatus(_message.Message):
     FAILED_MACHINES_FIELD_NUMBER: _builtins.int
     CPU_CORES_FIELD_NUMBER: _builtins.int
     RESIDENT_BYTES_FIELD_NUMBER: _builtins.int
+    VERIFIER_INCIDENTS_FIELD_NUMBER: _builtins.int
+    VERIFIER_INCIDENT_FIELD_NUMBER: _builtins.int
+    VERIFIER_ERROR_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -288,6 +334,12 @@ class ShardStatus(_message.Message):
     tell.
     """
     resident_bytes: _builtins.int
+    verifier_incidents: _builtins.int
+    """Vetoes of what the engine must never ask for, since the shard started; GetVerifier has them."""
+    verifier_incident: _builtins.str
+    """The newest of them, as a sentence."""
+    verifier_error: _builtins.str
+    """Why the verifier itself fails; empty: it works."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -328,10 +380,13 @@ class ShardStatus(_message.Message):
         failed_machines: _builtins.int = ...,
         cpu_cores: _builtins.float = ...,
         resident_bytes: _builtins.int = ...,
+        verifier_incidents: _builtins.int = ...,
+        verifier_incident: _builtins.str = ...,
+        verifier_error: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1786,6 +1841,225 @@ class ResetOfferingResponse(_message.Message):
 Global___ResetOfferingResponse: _TypeAlias = ResetOfferingResponse  # noqa: Y015
 
 @_typing.final
+class VerifierPolicy(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FREEZE_WINDOWS_FIELD_NUMBER: _builtins.int
+    SPEND_CEILING_FIELD_NUMBER: _builtins.int
+    RECLAIM_ZONE_FRACTION_FIELD_NUMBER: _builtins.int
+    spend_ceiling: _builtins.float
+    """Dollars per hour; 0: no ceiling."""
+    reclaim_zone_fraction: _builtins.float
+    """Part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any."""
+    @_builtins.property
+    def freeze_windows(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """CRON for DURATION [cluster=A,B] [zone=A,B] [kind=Reclaim,Delete], in UTC; 64 at most."""
+
+    def __init__(
+        self,
+        *,
+        freeze_windows: _abc.Iterable[_builtins.str] | None = ...,
+        spend_ceiling: _builtins.float = ...,
+        reclaim_zone_fraction: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["freeze_windows", b"freeze_windows", "reclaim_zone_fraction", b"reclaim_zone_fraction", "spend_ceiling", b"spend_ceiling"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifierPolicy: _TypeAlias = VerifierPolicy  # noqa: Y015
+
+@_typing.final
+class VerifierIncident(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    INVARIANT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    at_unix_nanos: _builtins.int
+    cycle: _builtins.int
+    invariant: _builtins.str
+    """V1, V2, V4, V9 or V12."""
+    kind: _common_pb2.ActionKind.ValueType
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        at_unix_nanos: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        invariant: _builtins.str = ...,
+        kind: _common_pb2.ActionKind.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "invariant", b"invariant", "kind", b"kind", "machine_id", b"machine_id", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifierIncident: _TypeAlias = VerifierIncident  # noqa: Y015
+
+@_typing.final
+class GetVerifierRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVerifierRequest: _TypeAlias = GetVerifierRequest  # noqa: Y015
+
+@_typing.final
+class GetVerifierResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class VetoesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ENABLED_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
+    SET_BY_FIELD_NUMBER: _builtins.int
+    SET_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OPEN_FREEZES_FIELD_NUMBER: _builtins.int
+    SPEND_PER_HOUR_FIELD_NUMBER: _builtins.int
+    VETOES_FIELD_NUMBER: _builtins.int
+    INCIDENTS_FIELD_NUMBER: _builtins.int
+    LAST_INCIDENTS_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    enabled: _builtins.bool
+    set_unix_nanos: _builtins.int
+    spend_per_hour: _builtins.float
+    """Dollars per hour that count against the ceiling; 0 where there is none."""
+    incidents: _builtins.int
+    error: _builtins.str
+    """Why the verifier itself fails; empty: it works."""
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy:
+        """In force."""
+
+    @_builtins.property
+    def set_by(self) -> _common_pb2.Audit:
+        """Who set it; absent: it is that of the settings."""
+
+    @_builtins.property
+    def open_freezes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Freeze windows that are open now."""
+
+    @_builtins.property
+    def vetoes(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Since the shard started, by invariant."""
+
+    @_builtins.property
+    def last_incidents(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifierIncident]:
+        """The newest ones, newest last."""
+
+    def __init__(
+        self,
+        *,
+        enabled: _builtins.bool = ...,
+        policy: Global___VerifierPolicy | None = ...,
+        set_by: _common_pb2.Audit | None = ...,
+        set_unix_nanos: _builtins.int = ...,
+        open_freezes: _abc.Iterable[_builtins.str] | None = ...,
+        spend_per_hour: _builtins.float = ...,
+        vetoes: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        incidents: _builtins.int = ...,
+        last_incidents: _abc.Iterable[Global___VerifierIncident] | None = ...,
+        error: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "set_by", b"set_by"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enabled", b"enabled", "error", b"error", "incidents", b"incidents", "last_incidents", b"last_incidents", "open_freezes", b"open_freezes", "policy", b"policy", "set_by", b"set_by", "set_unix_nanos", b"set_unix_nanos", "spend_per_hour", b"spend_per_hour", "vetoes", b"vetoes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVerifierResponse: _TypeAlias = GetVerifierResponse  # noqa: Y015
+
+@_typing.final
+class SetVerifierPolicyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    AUDIT_FIELD_NUMBER: _builtins.int
+    FROM_SETTINGS_FIELD_NUMBER: _builtins.int
+    from_settings: _builtins.bool
+    """Go back to the policy of the settings; the one above is not looked at."""
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy: ...
+    @_builtins.property
+    def audit(self) -> _common_pb2.Audit: ...
+    def __init__(
+        self,
+        *,
+        policy: Global___VerifierPolicy | None = ...,
+        audit: _common_pb2.Audit | None = ...,
+        from_settings: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "from_settings", b"from_settings", "policy", b"policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetVerifierPolicyRequest: _TypeAlias = SetVerifierPolicyRequest  # noqa: Y015
+
+@_typing.final
+class SetVerifierPolicyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy:
+        """In force now."""
+
+    def __init__(
+        self,
+        *,
+        policy: Global___VerifierPolicy | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetVerifierPolicyResponse: _TypeAlias = SetVerifierPolicyResponse  # noqa: Y015
+
+@_typing.final
 class ReportClusterRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2810,3 +3084,274 @@ class JournalEvent(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JournalEvent: _TypeAlias = JournalEvent  # noqa: Y015
+
+@_typing.final
+class ExplainNeedRequest(_message.Message):
+    """Names a Need by its key, or by its cluster and the first characters of its id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    MAX_CANDIDATES_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished one."""
+    max_candidates: _builtins.int
+    """0: 8; at most 1000."""
+    need_id_prefix: _builtins.str
+    """Instead of the profile_fingerprint and group of `need`."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        max_candidates: _builtins.int = ...,
+        need_id_prefix: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "max_candidates", b"max_candidates", "need", b"need", "need_id_prefix", b"need_id_prefix"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainNeedRequest: _TypeAlias = ExplainNeedRequest  # noqa: Y015
+
+@_typing.final
+class ExplainNeedResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    TOTAL_CANDIDATES_FIELD_NUMBER: _builtins.int
+    COMPETITORS_FIELD_NUMBER: _builtins.int
+    VICTIMS_FIELD_NUMBER: _builtins.int
+    RESERVATIONS_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    REJECTS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    """The deciding reason."""
+    total_candidates: _builtins.int
+    """Machines the Need was free to take, those it took included."""
+    machines: _builtins.int
+    """Of the shard."""
+    need_id: _builtins.str
+    state: Global___NeedState.ValueType
+    """UNSPECIFIED: only a live shard knows it, of its last cycle."""
+    decided_unix_nanos: _builtins.int
+    @_builtins.property
+    def view(self) -> _shardread_pb2.NeedView: ...
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExplainStep]: ...
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___CandidateVerdict]:
+        """Those the Need was free to take come first, in the order of the engine."""
+
+    @_builtins.property
+    def competitors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Competitor]: ...
+    @_builtins.property
+    def victims(self) -> _containers.RepeatedCompositeFieldContainer[Global___VictimVerdict]: ...
+    @_builtins.property
+    def reservations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reservation]: ...
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
+        """The deciding one first."""
+
+    @_builtins.property
+    def rejects(self) -> _containers.RepeatedCompositeFieldContainer[Global___RejectCount]:
+        """Over all of them each machine of the shard counts once."""
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the answer leaves out."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        view: _shardread_pb2.NeedView | None = ...,
+        sentence: _builtins.str = ...,
+        steps: _abc.Iterable[Global___ExplainStep] | None = ...,
+        candidates: _abc.Iterable[Global___CandidateVerdict] | None = ...,
+        total_candidates: _builtins.int = ...,
+        competitors: _abc.Iterable[Global___Competitor] | None = ...,
+        victims: _abc.Iterable[Global___VictimVerdict] | None = ...,
+        reservations: _abc.Iterable[_common_pb2.Reservation] | None = ...,
+        reasons: _abc.Iterable[Global___Reason] | None = ...,
+        rejects: _abc.Iterable[Global___RejectCount] | None = ...,
+        machines: _builtins.int = ...,
+        need_id: _builtins.str = ...,
+        state: Global___NeedState.ValueType = ...,
+        decided_unix_nanos: _builtins.int = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainNeedResponse: _TypeAlias = ExplainNeedResponse  # noqa: Y015
+
+@_typing.final
+class CandidateVerdict(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    COST_FIELD_NUMBER: _builtins.int
+    CHECKS_FIELD_NUMBER: _builtins.int
+    HOLDER_FIELD_NUMBER: _builtins.int
+    HOLDER_PRIORITY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    state: _provider_pb2.MachineState.ValueType
+    outcome: Global___CandidateOutcome.ValueType
+    rank: _builtins.int
+    """0: the Need was not free to take it."""
+    holder_priority: _builtins.int
+    text: _builtins.str
+    @_builtins.property
+    def cost(self) -> _common_pb2.CostView: ...
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Check]: ...
+    @_builtins.property
+    def holder(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        outcome: Global___CandidateOutcome.ValueType = ...,
+        rank: _builtins.int = ...,
+        cost: _common_pb2.CostView | None = ...,
+        checks: _abc.Iterable[_common_pb2.Check] | None = ...,
+        holder: _common_pb2.NeedRef | None = ...,
+        holder_priority: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cost", b"cost", "holder", b"holder"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "cost", b"cost", "holder", b"holder", "holder_priority", b"holder_priority", "machine_id", b"machine_id", "outcome", b"outcome", "rank", b"rank", "state", b"state", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CandidateVerdict: _TypeAlias = CandidateVerdict  # noqa: Y015
+
+@_typing.final
+class RejectCount(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    outcome: Global___CandidateOutcome.ValueType
+    code: _builtins.str
+    """Of the reason."""
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        outcome: Global___CandidateOutcome.ValueType = ...,
+        code: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "machines", b"machines", "outcome", b"outcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectCount: _TypeAlias = RejectCount  # noqa: Y015
+
+@_typing.final
+class Competitor(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    STRICTLY_HIGHER_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    machines: _builtins.int
+    strictly_higher: _builtins.bool
+    """False: of the same precedence, and only earlier."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        strictly_higher: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "need", b"need", "priority", b"priority", "strictly_higher", b"strictly_higher"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Competitor: _TypeAlias = Competitor  # noqa: Y015
+
+@_typing.final
+class VictimVerdict(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    ASSIGNED_PRIORITY_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    GAP_TERM_FIELD_NUMBER: _builtins.int
+    DRAIN_TERM_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_TERM_FIELD_NUMBER: _builtins.int
+    RECLAMATION_TERM_FIELD_NUMBER: _builtins.int
+    CHOSEN_FIELD_NUMBER: _builtins.int
+    GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    EXCLUDED_REASON_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    assigned_priority: _builtins.int
+    score: _builtins.float
+    gap_term: _builtins.float
+    drain_term: _builtins.float
+    interruption_term: _builtins.float
+    reclamation_term: _builtins.float
+    chosen: _builtins.bool
+    grace_period_seconds: _builtins.int
+    excluded_reason: _builtins.str
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        assigned_priority: _builtins.int = ...,
+        score: _builtins.float = ...,
+        gap_term: _builtins.float = ...,
+        drain_term: _builtins.float = ...,
+        interruption_term: _builtins.float = ...,
+        reclamation_term: _builtins.float = ...,
+        chosen: _builtins.bool = ...,
+        grace_period_seconds: _builtins.int = ...,
+        excluded_reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_priority", b"assigned_priority", "chosen", b"chosen", "cluster_id", b"cluster_id", "drain_term", b"drain_term", "excluded_reason", b"excluded_reason", "gap_term", b"gap_term", "grace_period_seconds", b"grace_period_seconds", "interruption_term", b"interruption_term", "machine_id", b"machine_id", "reclamation_term", b"reclamation_term", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VictimVerdict: _TypeAlias = VictimVerdict  # noqa: Y015

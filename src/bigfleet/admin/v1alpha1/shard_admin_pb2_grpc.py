@@ -108,6 +108,16 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
                 _registered_method=True)
+        self.GetVerifier = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetVerifier',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.FromString,
+                _registered_method=True)
+        self.SetVerifierPolicy = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/SetVerifierPolicy',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.FromString,
+                _registered_method=True)
         self.ExplainMachine = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainMachine',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineRequest.SerializeToString,
@@ -132,6 +142,11 @@ class ShardAdminStub:
                 '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
+                _registered_method=True)
+        self.ExplainNeed = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
                 _registered_method=True)
 
 
@@ -233,6 +248,20 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetVerifier(self, request, context):
+        """What the verifier allows, what it vetoed, and its incidents.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetVerifierPolicy(self, request, context):
+        """Freeze windows, spend ceiling and reclaims per zone, until they are set anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExplainMachine(self, request, context):
         """Why a machine is where it is.
         """
@@ -263,6 +292,13 @@ class ShardAdminServicer:
 
     def DumpFleet(self, request, context):
         """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainNeed(self, request, context):
+        """Why a Need got what it got, in the last finished cycle or one of the journal.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -341,6 +377,16 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.SerializeToString,
             ),
+            'GetVerifier': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetVerifier,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.SerializeToString,
+            ),
+            'SetVerifierPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetVerifierPolicy,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.SerializeToString,
+            ),
             'ExplainMachine': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainMachine,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineRequest.FromString,
@@ -365,6 +411,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.DumpFleet,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.SerializeToString,
+            ),
+            'ExplainNeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainNeed,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -759,6 +810,60 @@ class ShardAdmin:
             _registered_method=True)
 
     @staticmethod
+    def GetVerifier(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetVerifier',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetVerifierPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/SetVerifierPolicy',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ExplainMachine(request,
             target,
             options=(),
@@ -883,6 +988,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainNeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,6 +59,10 @@ class ShardAdminStub:
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    GetVerifier: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetVerifierRequest, _shard_admin_pb2.GetVerifierResponse]
+    """What the verifier allows, what it vetoed, and its incidents."""
+    SetVerifierPolicy: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.SetVerifierPolicyRequest, _shard_admin_pb2.SetVerifierPolicyResponse]
+    """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
     ExplainMachine: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]
     """Why a machine is where it is."""
     WhyNot: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]
@@ -69,6 +73,8 @@ class ShardAdminStub:
     """What one cycle decided."""
     DumpFleet: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    ExplainNeed: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]
+    """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -100,6 +106,10 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    GetVerifier: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetVerifierRequest, _shard_admin_pb2.GetVerifierResponse]  # type: ignore[assignment]
+    """What the verifier allows, what it vetoed, and its incidents."""
+    SetVerifierPolicy: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.SetVerifierPolicyRequest, _shard_admin_pb2.SetVerifierPolicyResponse]  # type: ignore[assignment]
+    """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
     ExplainMachine: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]  # type: ignore[assignment]
     """Why a machine is where it is."""
     WhyNot: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]  # type: ignore[assignment]
@@ -110,6 +120,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """What one cycle decided."""
     DumpFleet: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]  # type: ignore[assignment]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    ExplainNeed: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]  # type: ignore[assignment]
+    """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
@@ -224,6 +236,22 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
 
     @_abc_1.abstractmethod
+    def GetVerifier(
+        self,
+        request: _shard_admin_pb2.GetVerifierRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetVerifierResponse, _abc.Awaitable[_shard_admin_pb2.GetVerifierResponse]]:
+        """What the verifier allows, what it vetoed, and its incidents."""
+
+    @_abc_1.abstractmethod
+    def SetVerifierPolicy(
+        self,
+        request: _shard_admin_pb2.SetVerifierPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.SetVerifierPolicyResponse, _abc.Awaitable[_shard_admin_pb2.SetVerifierPolicyResponse]]:
+        """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
+
+    @_abc_1.abstractmethod
     def ExplainMachine(
         self,
         request: _shard_admin_pb2.ExplainMachineRequest,
@@ -262,5 +290,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.DumpFleetResponse], _abc.AsyncIterator[_shard_admin_pb2.DumpFleetResponse]]:
         """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+
+    @_abc_1.abstractmethod
+    def ExplainNeed(
+        self,
+        request: _shard_admin_pb2.ExplainNeedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ExplainNeedResponse, _abc.Awaitable[_shard_admin_pb2.ExplainNeedResponse]]:
+        """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

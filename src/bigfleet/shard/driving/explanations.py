@@ -5,13 +5,16 @@ All of it runs in a thread, off the cycle's path: what a cycle decided never cha
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject
+from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject, SeveralObjects
 from bigfleet.explain.machine_trace import explained_machine
+from bigfleet.explain.need_trace import explain_need
 from bigfleet.explain.why_not import (
     why_not_assigned,
     why_not_preempted,
@@ -20,6 +23,7 @@ from bigfleet.explain.why_not import (
 )
 from bigfleet.journal.history import BrokenJournal, cycle_at
 from bigfleet.journal.segments import UnreadableJournal, segments_of
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -31,7 +35,9 @@ from bigfleet.model.machine_answers import (
     WhyNotCall,
     WhyNotQuestion,
 )
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.state import ShardState
 
 #: Actions in one answer.
@@ -51,6 +57,13 @@ class Explanations:
         self._latest: DecidedCycle | None = None
         #: Past cycles are read one after the other: each is a whole fleet in memory.
         self._reading = asyncio.Lock()
+
+    async def need(self, call: ExplainNeedCall) -> NeedExplanation:
+        cycle = await self.decided(call.cycle)
+        # Of the last cycle the ledger knows the state too, and what holds the Need back.
+        ledger = self._state.decision_loop.ledger
+        told = ledger if ledger.cycle == cycle.given.cycle else None
+        return await _answered(partial(_explained_need, ledger=told), cycle, call)
 
     async def machine(self, call: MachineCall) -> MachineAnswer:
         cycle = await self.decided(call.cycle)
@@ -107,6 +120,29 @@ async def _answered(
         return await asyncio.to_thread(answer, cycle, asked)
     except NoSuchObject as problem:
         raise Rejected(Code.NOT_FOUND, str(problem)) from None
+    except SeveralObjects as problem:
+        raise Rejected(Code.INVALID_ARGUMENT, str(problem)) from None
+
+
+def _explained_need(
+    cycle: DecidedCycle, call: ExplainNeedCall, *, ledger: NeedsLedger | None
+) -> NeedExplanation:
+    key = call.need
+    if key.fingerprint:
+        row = cycle.need_row_of_key(key)
+    else:
+        row = cycle.need_row(key.cluster, call.id_prefix)
+    told = explain_need(cycle, row, call.max_candidates)
+    known = ledger.row(row) if ledger is not None else None
+    if known is None:
+        return told
+    if known.state is not NeedState.BLOCKED:
+        return replace(told, state=known.state)
+    reasons = (known.reason, *(each for each in told.reasons if each.text != known.reason.text))
+    notes = (*told.notes, f"what helps: {known.remedy}") if known.remedy else told.notes
+    return replace(
+        told, state=known.state, sentence=known.reason.text, reasons=reasons, notes=notes
+    )
 
 
 def _why_not(cycle: DecidedCycle, call: WhyNotCall) -> WhyNot:

@@ -14,6 +14,7 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -52,13 +53,15 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.model.syntax import who_text
+from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.outlet import Outlet
-from bigfleet.shard.effects import PAUSES
+from bigfleet.shard.effects import PAUSES, VERIFIER
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
+from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.shard_admin import MachineListing
 
@@ -229,6 +232,30 @@ class AdminAnswers:
         await self._done(what, audit, peer)
         return f"{name} may be bought again from the next cycle on"
 
+    async def verifier(self) -> VerifierView:
+        return self._state.parts.verification.view(self._outlet.now())
+
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        chosen = None if from_settings else policy
+        return await self._writes.alone(self._set_verifier_policy(chosen, audit, peer))
+
+    async def _set_verifier_policy(
+        self, policy: VerifierPolicy | None, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        verification, at = self._state.parts.verification, self._outlet.now()
+        if problem := verification.why_refused(policy):
+            raise Rejected(Code.INVALID_ARGUMENT, problem)
+        what = "the verifier's policy " + ("as in the settings" if policy is None else str(policy))
+        row = verification.row_of(policy, audit, at)
+        await self._writes.begin(what, audit, peer, {(VERIFIER, POLICY): row})
+        verification.take(policy, audit, at)
+        await self._done(what, audit, peer)
+        where = "as in the settings" if policy is None else "and stays so through restarts"
+        text = f"the verifier's policy is set from the next cycle on, {where}"
+        return PolicySet(verification.policy(), text)
+
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         parts, at = self._state.parts, self._outlet.now()
         parts.cluster_reports.take(report, at)
@@ -238,6 +265,9 @@ class AdminAnswers:
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
         refused = parts.ingest.refusal_of(report.cluster_id)
         return replace(told, preemptions=preemptions, refused_rollup=refused)
+
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        return await self._explanations.need(call)
 
     async def explain_machine(self, call: MachineCall) -> MachineAnswer:
         return await self._explanations.machine(call)
