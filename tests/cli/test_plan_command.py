@@ -12,7 +12,9 @@ from bigfleet.cli.main import cli
 from bigfleet.cli.plan_table import fill
 from bigfleet.cli.tables import Page
 from bigfleet.fleetfile import load_fleet
+from bigfleet.plan import cycles
 from bigfleet.plan.cycles import planned_cycles
+from bigfleet.verifier.facts import Invariant, Veto
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "fleets"
 FIRST_LOOK = str(EXAMPLES / "first-look.yaml")
@@ -154,7 +156,6 @@ machines:
     [
         (["plan", "no-such-file.yaml"], "cannot read the fleet file: No such file"),
         (["plan", "."], "cannot read the fleet file"),
-        (["plan", FIRST_LOOK, "--verify"], "the verifier is not part of this version"),
         (["plan", FIRST_LOOK, "--workers", "0"], "0 is not in the range"),
         (["plan", FIRST_LOOK, "-o", "xml"], "'xml' is not one of"),
         (["plan", FIRST_LOOK, "--colour"], "No such option"),
@@ -189,3 +190,22 @@ def test_every_example_fleet_can_be_planned(example: str) -> None:
     assert isinstance(actions, list)
     assert isinstance(needs, list)
     assert all(entry["reasons"] for entry in [*actions, *needs])
+
+
+def test_the_verifier_has_nothing_against_a_plan() -> None:
+    result = run("plan", FIRST_LOOK, "--verify")
+    assert result.exit_code == 0
+    assert result.stdout.endswith("Verified: 4 actions, no veto.\n")
+    assert json.loads(run("plan", FIRST_LOOK, "--verify", "-o", "json").stdout)["vetoes"] == []
+    assert "vetoes" not in json.loads(run("plan", FIRST_LOOK, "-o", "json").stdout)
+
+
+def test_a_plan_that_breaks_an_invariant_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {0: Veto(Invariant.V2, "bare metal is never deleted", incident=True)}
+    monkeypatch.setattr(cycles, "verified", lambda *_: broken)
+    result = run("plan", FIRST_LOOK, "--verify")
+    assert result.exit_code == 1
+    assert "vetoed by the verifier (V2): bare metal is never deleted" in result.stdout
+    policy = {0: Veto(Invariant.V6, "cluster shop loses at most 1 machine")}
+    monkeypatch.setattr(cycles, "verified", lambda *_: policy)
+    assert run("plan", FIRST_LOOK, "--verify").exit_code == 0

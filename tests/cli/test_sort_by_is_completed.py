@@ -48,14 +48,8 @@ def test_columns_that_one_flag_adds_are_completed_too() -> None:
 LIVE = (
     *("status", "needs", "clusters list", f"machines story {FIRST}"),
     *("machines list", "machines list --failed", "machines reservations", "top clusters"),
-    *(
-        "top shards",
-        "quarantines list",
-        "pause list",
-        "reports offerings",
-        "reports thrash",
-        "reports shards",
-    ),
+    *("top shards", "quarantines list", "pause list", "reports offerings", "reports shards"),
+    *("reports thrash", "reports verifier"),
     *("shards instructions", "shards list", "shards transfers", "domains list", "quotas list"),
     *("providers list", "describe cluster shop"),
 )

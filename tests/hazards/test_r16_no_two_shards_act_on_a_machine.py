@@ -201,7 +201,7 @@ class Schedule:
                 shard.tick()
                 shard.cycle()
                 self.check()
-            self.cloud.pass_(11)  # longer than the window of the reclaim cap
+            self.cloud.pass_(61)  # longer than the windows of the reclaim cap and of a zone
 
 
 @pytest.mark.parametrize("seed", range(20))

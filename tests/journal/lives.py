@@ -9,7 +9,9 @@ from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.journal.recorder import FinishedCycle
-from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed
+from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed, Held, HeldBy
+from bigfleet.model.machines import MachineState
+from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from tests.closedloop.simulator import Simulator
@@ -54,6 +56,23 @@ class LivingFleet:
             self.simulator.run_cycle(decide)
             yield finished[0]
 
+    def restart(self) -> None:
+        """The shard begins anew: with an empty memory, and what it lists and is told again."""
+        self.inventory, self.needs = Inventory(), NeedsTable()
+        self._machines, self._demand = {}, {}
+        self.simulator.fleet = replace(self.simulator.fleet, memory=EngineMemory())
+        self.cycle = 0
+
+    def run_out(self) -> int:
+        """Some offers are held after a failed order, others are free again; how many are held."""
+        fleet, chance = self.simulator.fleet, self.chance
+        machines = [
+            replace(entry, marks=replace(entry.marks, held=_held(entry, chance)))
+            for entry in fleet.machines
+        ]
+        self.simulator.fleet = replace(fleet, machines=tuple(machines))
+        return sum(entry.marks.held is not None for entry in machines)
+
     def _disturb(self) -> None:
         fleet, chance = self.simulator.fleet, self.chance
         if chance.random() < 0.3 and fleet.needs:
@@ -95,3 +114,9 @@ class LivingFleet:
             if needs != self._demand.get(cluster):
                 self.needs.replace(cluster, needs)
         self._demand = {cluster: tuple(needs) for cluster, needs in demand.items()}
+
+
+def _held(entry: FleetMachine, chance: Random) -> Held | None:
+    if entry.machine.state is not MachineState.SPECULATIVE:
+        return entry.marks.held
+    return Held(HeldBy.BACKOFF) if chance.random() < 0.2 else None

@@ -7,7 +7,14 @@ import msgspec
 from bigfleet.kube.buffers import CapacityBuffer
 from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
-from bigfleet.podwatch.records import Bodies, OwnRequest, Policy, WatchedPod, watched_pod
+from bigfleet.podwatch.records import (
+    Bodies,
+    DemandSource,
+    OwnRequest,
+    Policy,
+    WatchedPod,
+    watched_pod,
+)
 from bigfleet.podwatch.taints import FleetTaint
 
 Json = dict[str, Any]
@@ -89,7 +96,7 @@ def own(
     owner: str = "uid-web-1",
     spec: bytes = b"{}",
     created: str = "2026-01-01T00:00:00Z",
-    of_buffer: bool = False,
+    source: DemandSource = DemandSource.POD,
     acknowledged: bool = False,
     deleting: bool = False,
     term: str = "",
@@ -99,7 +106,7 @@ def own(
         f"uid-{name}",
         owner,
         owner.removeprefix("uid-"),
-        of_buffer,
+        source,
         Bodies().of(spec),
         acknowledged,
         created,

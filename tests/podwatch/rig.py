@@ -9,8 +9,9 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
 from bigfleet.kube.api import Api, Writer
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
-from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.podwatch.capacity_questions import CapacityQuestions
 from bigfleet.podwatch.driving.process import PodwatchProcess
+from bigfleet.podwatch.records import DemandSource
 from bigfleet.podwatch.settings import PodwatchSettings
 from bigfleet.process import ProcessContext
 from bigfleet.provider.sim.clocks import ScaledClock
@@ -46,6 +47,7 @@ async def running(
     lease_in: str = "bigfleet",
     clock: Clock | None = None,
     lines: Lines | None = None,
+    questions: CapacityQuestions | None = None,
     **settings: Any,
 ) -> AsyncIterator[PodwatchProcess]:
     def connect(
@@ -61,7 +63,7 @@ async def running(
         identity=identity,
         version="1.2.3",
     )
-    process = PodwatchProcess(chosen, context, lease_in, connect)
+    process = PodwatchProcess(chosen, context, lease_in, connect, questions)
     await process.start()
     try:
         yield process
@@ -70,7 +72,7 @@ async def running(
 
 
 def requests(server: FakeApiServer, owner: str = "") -> list[Json]:
-    """CapacityRequests on the server; of that pod or buffer, where it is named."""
+    """CapacityRequests on the server; of that owner, where it is named."""
     return [
         body
         for body in server.objects(CAPACITY_REQUESTS).values()
@@ -80,7 +82,7 @@ def requests(server: FakeApiServer, owner: str = "") -> list[Json]:
 
 def _owners(body: Json) -> tuple[str, ...]:
     labels = body["metadata"].get("labels", {})
-    return tuple(labels[name] for name in (OWNED_BY_POD, OWNED_BY_BUFFER) if name in labels)
+    return tuple(labels[each.value] for each in DemandSource if each.value in labels)
 
 
 def acknowledge(server: FakeApiServer, body: Json) -> None:

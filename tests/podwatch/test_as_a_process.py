@@ -64,7 +64,7 @@ async def test_a_bad_file_of_defaults_is_refused_at_the_start(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--provisioning-requests", "true"], "needs a shard's what-if"),
+        (["--provisioning-requests", "true"], "no shard of this version answers"),
         (["--buffers", "perhaps"], "is not one of auto, true, false"),
         (["--metrics-addr", "here"], "'here' is not host:port"),
         (["--shard-addr", "there"], "'there' is not host:port"),

@@ -19,6 +19,7 @@ from bigfleet.podwatch.buffers import (
     why_refused,
 )
 from bigfleet.podwatch.pod_reconciler import Create, Delete, Owner, Patch
+from bigfleet.podwatch.records import DemandSource
 from bigfleet.podwatch.requests import requirements_in
 from bigfleet.podwatch.taints import taints_of
 from tests.podwatch.pods import Json, affinity, buffer, expression, own
@@ -174,7 +175,7 @@ def made(plan: BufferPlan | None, *have: Any) -> tuple[Any, ...]:
 
 def chunk_objects(plan: BufferPlan, **words: Any) -> list[Any]:
     return [
-        own(each.key.name, owner="uid-spare", spec=plan.spec, of_buffer=True, **words)
+        own(each.key.name, owner="uid-spare", spec=plan.spec, source=DemandSource.BUFFER, **words)
         for each in made(plan)
         if isinstance(each, Create)
     ]

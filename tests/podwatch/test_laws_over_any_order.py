@@ -13,7 +13,7 @@ from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.pod_demand import PodWait
 from bigfleet.podwatch.pod_reconciler import Create, Delete, Instruction, Patch, Release, Withdraw
-from bigfleet.podwatch.records import Bodies, OwnRequest, WatchedPod
+from bigfleet.podwatch.records import Bodies, DemandSource, OwnRequest, WatchedPod
 from tests.podwatch.pods import watched
 
 AT = 1_700_000_000 * SECOND
@@ -127,7 +127,8 @@ def made_of(server: Server, create: Create) -> OwnRequest:
     server.made += 1
     owner = create.owner
     uid, body = f"cr-{server.made}", Bodies().of(create.spec)
-    return OwnRequest(create.key, uid, owner.uid, owner.name, False, body, False, "", False)
+    source = DemandSource.POD
+    return OwnRequest(create.key, uid, owner.uid, owner.name, source, body, False, "", False)
 
 
 NAMES = ["web-1", "web-2"]

@@ -20,7 +20,7 @@ from bigfleet.podwatch.pod_reconciler import (
     merge_patch_of,
     request_of_pod,
 )
-from bigfleet.podwatch.records import OwnRequest, WatchedPod
+from bigfleet.podwatch.records import DemandSource, OwnRequest, WatchedPod
 from tests.podwatch.pods import Json, own, watched
 
 UID = "uid-web-1"
@@ -210,9 +210,9 @@ def test_everything_that_may_need_a_look_is_named_once() -> None:
     book.pod_changed(None, watched())
     book.request_changed(None, own("cr-1"))
     book.request_changed(None, own("cr-2", owner="uid-gone"))
-    book.request_changed(None, own("cr-3", owner="uid-spare", of_buffer=True))
+    book.request_changed(None, own("cr-3", owner="uid-spare", source=DemandSource.BUFFER))
     assert sorted(book.pods_to_look_at()) == ["uid-gone", UID]
-    assert list(book.buffers_with_requests()) == ["uid-spare"]
+    assert list(book.owners(DemandSource.BUFFER)) == ["uid-spare"]
 
 
 def test_notes_are_told_once_and_not_again_by_the_next_process() -> None:

@@ -107,7 +107,7 @@ class Shard:
     def why_held(self, action: Action, at: Instant) -> Reason | None:
         return self.held.get(action.machine)
 
-    def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
+    def vetoes(self, actions: Sequence[Action], at: Instant) -> Mapping[int, Reason]:
         return {
             i: self.vetoed[a.machine] for i, a in enumerate(actions) if a.machine in self.vetoed
         }

@@ -15,6 +15,28 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.explanations import (
+    CandidateOutcome,
+    CandidateVerdict,
+    Competitor,
+    CostView,
+    ExplainNeedCall,
+    NeedExplanation,
+    RejectCount,
+    VictimVerdict,
+)
+from bigfleet.model.machine_answers import (
+    Check,
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    MachineStep,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.need_states import NeedState
@@ -68,6 +90,21 @@ from bigfleet.model.shard_views import (
     StorySource,
 )
 from bigfleet.model.thrash import ThrashFinding, ThrashKind, TraceAction
+from bigfleet.model.verifier_views import (
+    PolicySet,
+    VerifierIncident,
+    VerifierPolicy,
+    VerifierView,
+)
+from bigfleet.model.what_if import (
+    ClusterDelta,
+    ClusterSide,
+    Move,
+    NeedChange,
+    WhatIfAnswer,
+    WhatIfCall,
+    WhatIfSide,
+)
 from bigfleet.wire.shard_admin import MachineListing
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -106,6 +143,24 @@ STATUS = ShardStatus(
     stuck_pods=5,
     cpu_cores=0.75,
     resident_bytes=5 * 2**30,
+    verifier_incidents=1,
+    verifier_incident="Delete of bm-1 vetoed (V2)",
+    verifier_error="broken",
+)
+POLICY = VerifierPolicy(("0 22 * * fri for 60h cluster=shop",), 120.5, 0.25)
+VERIFIER = VerifierView(
+    enabled=True,
+    policy=POLICY,
+    set_by=Audit("ada", "sale"),
+    set_at=16,
+    open_freezes=POLICY.freeze_windows,
+    spend_per_hour=99.5,
+    vetoes={"V2": 1, "V6": 12},
+    incidents=1,
+    last_incidents=(
+        VerifierIncident(17, 9, "V2", ActionKind.DELETE, "bm-1", "", "bare metal is never deleted"),
+    ),
+    error="broken",
 )
 REPORT = ClusterReport(
     cluster_id="shop",
@@ -230,6 +285,18 @@ EVENT = StoryEvent(
     3,
     11,
 )
+assert FULL.pending is not None
+EXPLAINED = MachineAnswer(
+    9,
+    FULL,
+    "it is Configured",
+    (MachineStep("next best", "m-2", Resources.of({"cpu": 1000}), Resources(), ("m-2",)),),
+    (FULL.pending,),
+    3,
+    7,
+)
+_CHECK = Check("min-unit cpu", False, "8", "7500m")
+REFUSED = WhyNot(9, "too small", _CHECK, (Check("held", True, "not held", ""), _CHECK), ("more",))
 HELD = Quarantine(QuarantineKind.ROLLUP, "shop", 100, 0, 1, 3, 4, 5)
 RESTING = OfferingView("sim/a3/z-a/Spot", OfferingState.HALF_OPEN, "stockout", 2, 3, 4, "none left")
 UNMET = NeedView(
@@ -275,12 +342,66 @@ BLOCKED = NeedRow(
     3,
     4,
 )
+assert FULL.reservation is not None
+EXPLAINED_NEED = NeedExplanation(
+    cycle=9,
+    view=UNMET,
+    sentence="paused by ada: drill",
+    steps=(MachineStep("credit", "1 machine", Resources.of({"cpu": 1000}), Resources(), ("m-1",)),),
+    candidates=(
+        CandidateVerdict(
+            "m-2",
+            MachineState.IDLE,
+            CandidateOutcome.HELD,
+            0,
+            CostView(1.0, 0.5, 4.0, 2.0, 3.0),
+            "claimed",
+            (_CHECK,),
+            UNMET.need.key,
+            7,
+        ),
+    ),
+    total_candidates=3,
+    competitors=(Competitor(UNMET.need.key, 5, 2, True),),
+    victims=(VictimVerdict("m-3", "ml", 1, 4.0, 1.0, 1.0, 1.0, 1.0, True, 30, "spared"),),
+    reservations=(FULL.reservation,),
+    reasons=(ToldReason("rail.paused", "paused by ada: drill", {"owner": "ada"}, ("x",)),),
+    rejects=(RejectCount(CandidateOutcome.BACKOFF, "supply.backoff", 4),),
+    machines=4,
+    need_id="n123",
+    state=NeedState.BLOCKED,
+    decided_at=8,
+    notes=("cut",),
+)
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
 #: A fleet file in lines: longer than one frame.
 FLEET_LINES = (
     b'{"version":1,"kind":"Fleet"}\n',
     *(b'{"need":{"cluster":"%s"}}\n' % (b"x" * 90_000) for _ in range(4)),
+)
+
+
+_SIDE = WhatIfSide({"Preempt": 2}, 3, 4, {1000: 1, 5: 2}, 1.5, 0.25, 64.0, 1, {"Idle": 7})
+COMPARED = WhatIfAnswer(
+    "3:18231",
+    WhatIfSide(),
+    _SIDE,
+    (
+        ClusterDelta("bank", ClusterSide(4, 0, 1.0), ClusterSide(2, 1, 0.5, {"Preempt": 2}), 1),
+        ClusterDelta("shop", ClusterSide(), ClusterSide(3, 2, 0.25, {"Bootstrap": 3})),
+    ),
+    (
+        NeedChange(NeedKey("bank", "p=1|x", "g"), 1000, Resources.of({"cpu": 4000}), "too small"),
+        NeedChange(NeedKey("shop", "p=1|x", ""), 10, Resources.of({"cpu": 2000}), "held"),
+    ),
+    (NeedChange(NeedKey("bank", "p=2|x", ""), 5),),
+    30,
+    1,
+    (Move("bank", "shop", 2),),
+    5,
+    ("zone-loss b",),
+    ("a warning",),
 )
 
 
@@ -330,6 +451,30 @@ class ScriptedAdmin:
         self.asked.append(("story", call))
         return MachineStory(FULL, (EVENT,), True)
 
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        self.asked.append(("explain_need", call))
+        return EXPLAINED_NEED
+
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer:
+        self.asked.append(("explain_machine", call))
+        return EXPLAINED
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        self.asked.append(("what_if", call))
+        return COMPARED
+
+    async def why_not(self, call: WhyNotCall) -> WhyNot:
+        self.asked.append(("why_not", call))
+        return REFUSED
+
+    async def decisions(self, query: DecisionQuery) -> DecisionList:
+        self.asked.append(("decisions", query))
+        return DecisionList(EXPLAINED.actions, True)
+
+    async def cycle(self, call: CycleCall) -> CycleView:
+        self.asked.append(("cycle", call))
+        return CycleView(9, 10, EXPLAINED.actions, 3, 4, 5, 6)
+
     async def clear(
         self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
     ) -> ClearedMachine:
@@ -357,6 +502,16 @@ class ScriptedAdmin:
     async def thrash(self) -> Sequence[ThrashFinding]:
         self.asked.append(("thrash",))
         return (THRASHING,)
+
+    async def verifier(self) -> VerifierView:
+        self.asked.append(("verifier",))
+        return VERIFIER
+
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        self.asked.append(("set_verifier_policy", policy, from_settings, audit, peer))
+        return PolicySet(policy, "set")
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self.asked.append(("report_cluster", report))

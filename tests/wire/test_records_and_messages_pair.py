@@ -33,6 +33,7 @@ MODULES = (
     "shard_syncs",
     "shard_views",
     "sync_records",
+    "verifier_views",
 )
 #: Others may send what we would not: a shortage that is none, a claim of nothing wanted.
 TIDIED = (NeedView, NeedRow, NeedStanding, ClusterReportReply)

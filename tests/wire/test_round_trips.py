@@ -43,6 +43,7 @@ SCALARS: dict[int, st.SearchStrategy[object]] = {
     Kind.TYPE_BYTES: st.binary(max_size=8),
     Kind.TYPE_INT32: int32,
     Kind.TYPE_INT64: int64,
+    Kind.TYPE_SINT64: int64,
     Kind.TYPE_BOOL: st.booleans(),
     Kind.TYPE_DOUBLE: double,
     Kind.TYPE_ENUM: st.one_of(st.integers(0, 8), st.sampled_from([99, 2**31 - 1, -1])),

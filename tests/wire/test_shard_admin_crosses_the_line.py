@@ -12,6 +12,16 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.explanations import ExplainNeedCall
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineCall,
+    WhyNotCall,
+    WhyNotQuestion,
+)
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
@@ -40,6 +50,8 @@ from bigfleet.model.shard_views import (
     NeedQuery,
     QuarantineKind,
 )
+from bigfleet.model.verifier_views import PolicySet
+from bigfleet.model.what_if import RemoveMachines, WhatIfCall
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
@@ -64,7 +76,10 @@ async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
 
 
 SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
+KEY = NeedKey("shop", admin.FINGERPRINT, "")
+ASKED = WhyNotCall(WhyNotQuestion.ASSIGNED, "m-1", KEY, 8)
 Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
+WHAT_IF = WhatIfCall(18230, (RemoveMachines(MachineSelector(zones=frozenset({"b"}))),))
 CALLS: dict[str, Exchange] = {
     "status": (lambda c: c.status(), ("status",), admin.STATUS),
     "pause": (
@@ -102,6 +117,31 @@ CALLS: dict[str, Exchange] = {
         ("story", StoryCall("m-1", 7, 5)),
         MachineStory(admin.FULL, (admin.EVENT,), True),
     ),
+    "why a Need got what it got": (
+        lambda c: c.explain_need(ExplainNeedCall(KEY, 8, 5, "n1")),
+        ("explain_need", ExplainNeedCall(KEY, 8, 5, "n1")),
+        admin.EXPLAINED_NEED,
+    ),
+    "why a machine is where it is": (
+        lambda c: c.explain_machine(MachineCall("m-1", 8)),
+        ("explain_machine", MachineCall("m-1", 8)),
+        admin.EXPLAINED,
+    ),
+    "why not": (
+        lambda c: c.why_not(ASKED),
+        ("why_not", ASKED),
+        admin.REFUSED,
+    ),
+    "decisions": (
+        lambda c: c.decisions(DecisionQuery(3, 9, (ActionKind.PREEMPT,), "shop", "m-1", KEY, 5)),
+        ("decisions", DecisionQuery(3, 9, (ActionKind.PREEMPT,), "shop", "m-1", KEY, 5)),
+        DecisionList(admin.EXPLAINED.actions, True),
+    ),
+    "a cycle": (
+        lambda c: c.cycle(CycleCall(8, 5, 2)),
+        ("cycle", CycleCall(8, 5, 2)),
+        CycleView(9, 10, admin.EXPLAINED.actions, 3, 4, 5, 6),
+    ),
     "clear a failed machine": (
         lambda c: c.clear(AUDIT, "m-1", ClearMode.FORGET),
         ("clear", "m-1", ClearMode.FORGET, AUDIT, NOBODY),
@@ -119,6 +159,17 @@ CALLS: dict[str, Exchange] = {
         lambda c: whole(c.fleet()),
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
+    ),
+    "what if": (
+        lambda c: c.what_if(WHAT_IF),
+        ("what_if", WHAT_IF),
+        admin.COMPARED,
+    ),
+    "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
+    "set the verifier's policy": (
+        lambda c: c.set_verifier_policy(AUDIT, admin.POLICY),
+        ("set_verifier_policy", admin.POLICY, False, AUDIT, NOBODY),
+        PolicySet(admin.POLICY, "set"),
     ),
     "reset an offering": (
         lambda c: c.reset_offering(AUDIT, name="sim/a3/z-a/Spot"),
@@ -172,6 +223,7 @@ WRITES: dict[str, Message] = {
         kind=pb.QUARANTINE_KIND_ROLLUP, subject="shop"
     ),
     "ResetOffering": pb.ResetOfferingRequest(name="sim/a3/z-a/Spot"),
+    "SetVerifierPolicy": pb.SetVerifierPolicyRequest(from_settings=True),
 }
 
 

@@ -59,8 +59,8 @@ def test_calls_that_ask_for_an_audit_are_for_admins_and_the_rest_for_readers_too
     for method in ADMIN.methods:
         writes = "audit" in method.input_type.fields_by_name
         gate = GATES[f"/{ADMIN.full_name}/{method.name}"]
-        about_itself = method.name == "ReportCluster"
-        others = Gate.CLUSTER if about_itself else Gate.READERS
+        clusters = {"ReportCluster": Gate.CLUSTER, "WhatIf": Gate.READERS_AND_CLUSTER}
+        others = clusters.get(method.name, Gate.READERS)
         assert gate is (Gate.ADMINS if writes else others), method.name
 
 
@@ -78,6 +78,7 @@ REQUESTS = {
     "ClearFailedMachine": pb.ClearFailedMachineRequest(mode=pb.CLEAR_MODE_RETRY, audit=AUDIT),
     "ReleaseQuarantine": pb.ReleaseQuarantineRequest(kind=pb.QUARANTINE_KIND_ROLLUP, audit=AUDIT),
     "ResetOffering": pb.ResetOfferingRequest(audit=AUDIT),
+    "SetVerifierPolicy": pb.SetVerifierPolicyRequest(audit=AUDIT),
     "ReportCluster": pb.ReportClusterRequest(report=pb.ClusterReport(cluster_id="shop")),
 }
 REPORT = {f"/{ADMIN.full_name}/ReportCluster"}

@@ -30,9 +30,13 @@ VERBS: dict[str, LazyVerb] = {
     "plan": LazyVerb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
+    "whatif": LazyVerb(
+        "bigfleet.cli.whatif", "whatif", "What a cycle would decide if the fleet were another."
+    ),
     "replay": LazyVerb(
         "bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."
     ),
+    "why": LazyVerb("bigfleet.cli.why", "why", "Why a Need, a machine or an action is as it is."),
     "bench": LazyVerb(
         "bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."
     ),
@@ -57,6 +61,9 @@ VERBS: dict[str, LazyVerb] = {
     ),
     "describe": LazyVerb(
         f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
+    ),
+    "why-not": LazyVerb(
+        "bigfleet.cli.why_not", "why_not", "The first check that fails behind an expectation."
     ),
     "top": LazyVerb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
     "quarantines": LazyVerb(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet import __version__
 from bigfleet.cli.output import current_output, prints_list
 from bigfleet.cli.sources import fleet_from
 from bigfleet.cli.terminal import json_escaped, refuse, write_out
@@ -76,6 +75,7 @@ def plan(
       bigfleet plan fleet.yaml                     what changes, per cluster, in $/h, and why
       bigfleet plan fleet.yaml --explain           all reasons with their numbers
       bigfleet plan fleet.yaml -o json | jq .summary
+      bigfleet plan fleet.yaml --verify            exit 1 if an action breaks an invariant
       zcat dump.jsonl.gz | bigfleet plan -
       bigfleet snapshot fleet - | bigfleet plan -  what the live fleet does next
       bigfleet snapshot fleet - | bigfleet plan - --demand 'cluster=shop x1.5'
@@ -90,13 +90,6 @@ def plan(
       needs:
         - {cluster: shop, priority: 100, aggregateResources: {cpu: 12}, minUnit: {cpu: 2}}
     """
-    if verify:
-        raise refuse(
-            [
-                f"the verifier is not part of this version ({__version__}); "
-                "run plan again without --verify"
-            ]
-        )
     fleet = _with_demand(fleet_from(file), demand)
     from bigfleet.cli.progress import compile_all
     from bigfleet.plan.cycles import planned_cycles
@@ -104,12 +97,26 @@ def plan(
     compile_all()
     with ThreadPoolExecutor(workers) as threads:
         cycles = planned_cycles(
-            fleet, workers=workers, clock=time.perf_counter, run_workers=threads.map
+            fleet,
+            workers=workers,
+            clock=time.perf_counter,
+            run_workers=threads.map,
+            verify=verify,
         )
+        planned = list(cycles) if verify else cycles
         if current_output().is_document:
-            _print_document(cycles, explain=explain)
+            _print_document(iter(planned), explain=explain)
         else:
-            _print_tables(list(cycles), explain=explain, limit=limit, color=color)
+            _print_tables(list(planned), explain=explain, limit=limit, color=color)
+    if verify and any(_broken(cycle) for cycle in planned):
+        raise click.exceptions.Exit(1)
+
+
+def _broken(cycle: "PlannedCycle") -> bool:
+    """Whether an invariant is; what a policy holds back is no fault of the plan."""
+    from bigfleet.verifier.facts import POLICIES
+
+    return any(veto.invariant not in POLICIES for veto in (cycle.vetoes or {}).values())
 
 
 def _with_demand(fleet: "Fleet", wanted: tuple[str, ...]) -> "Fleet":

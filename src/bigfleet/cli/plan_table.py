@@ -22,6 +22,7 @@ from bigfleet.model.reasons import Reason, dollars_text, resources_text
 from bigfleet.plan.cycles import PlannedCycle
 from bigfleet.plan.document import summary_of, verdicts_by_file
 from bigfleet.plan.ledger import POOL, ClusterChange, changes_of
+from bigfleet.verifier.facts import POLICIES
 
 _STYLE_OF_KIND = {
     ActionKind.BOOTSTRAP: "green",
@@ -42,8 +43,37 @@ def fill(page: Page, cycles: Sequence[PlannedCycle], *, explain: bool, limit: in
     _show_unmet(page, first, situation, explain=explain, limit=limit)
     if explain:
         _show_met(page, first, situation, limit=limit)
+    if first.vetoes is not None:
+        _show_vetoes(page, cycles, limit=limit)
     if len(cycles) > 1:
         _show_later(page, cycles, limit=limit)
+
+
+def _show_vetoes(page: Page, cycles: Sequence[PlannedCycle], *, limit: int) -> None:
+    """What the verifier has against the actions of any cycle."""
+    found = [
+        (cycle, place, veto)
+        for cycle in cycles
+        for place, veto in sorted((cycle.vetoes or {}).items())
+    ]
+    actions = sum(len(cycle.kept.actions) for cycle in cycles)
+    page.say("")
+    if not found:
+        page.say(f"Verified: {counted(actions, 'action')}, no veto.")
+        return
+    table = table_of("CYCLE", "VETOED", "MACHINE", "INVARIANT", sentence="WHY", numbers=["CYCLE"])
+    for cycle, place, veto in _shown(found, limit):
+        action = cycle.kept.actions[place]
+        by_policy = veto.invariant in POLICIES
+        table.add_row(
+            str(cycle.number),
+            Text(action.kind.label, _STYLE_OF_KIND[action.kind]),
+            plain(action.machine),
+            Text(veto.invariant.name, "yellow" if by_policy else "bold red"),
+            plain(veto.reason.text),
+        )
+    page.show(table, aside=True)
+    _say_rest(page, len(found), limit, "vetoes")
 
 
 def headline_of(cycle: PlannedCycle) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bigfleet.cli.output import current_output, prints_document
+from bigfleet.cli.replay_diff import (
+    DiffRequest,
+    compared,
+    limits_from,
+    print_comparison,
+    settings_of,
+)
 from bigfleet.cli.sources import EXIT_NOT_FOUND, CycleName, kept_span, named_cycle
 from bigfleet.cli.terminal import escaped, refuse
 
 if TYPE_CHECKING:
-    from bigfleet.journal.history import RecordedCycle
     from bigfleet.journal.replay import Replayed
     from bigfleet.journal.segments import Segment
     from bigfleet.model.journal import JournalEvent
@@ -44,6 +50,33 @@ _MOST_ACTIONS = 20
     help="Write the fleet of the cycle --at to this file: .yaml, .json or .jsonl, also with .gz.",
 )
 @click.option("--at", type=CycleName(), help="The cycle that --dump writes; without: the last.")
+@click.option(
+    "--redact",
+    type=click.Path(path_type=Path),
+    help="Write the journal under other names to this directory, to send it to others.",
+)
+@click.option("--diff", is_flag=True, help="Tell what a candidate would have decided instead.")
+@click.option(
+    "--engine",
+    metavar="PYTHON",
+    help="The candidate: the bigfleet of this interpreter; without: the one that is running.",
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="The candidate has this option: parking.after, releaseHold.Spot, fold and others.",
+)
+@click.option(
+    "--fail-on",
+    "limits",
+    metavar="LIST",
+    default="preempts>0,cost>1%,shortfalls>0",
+    show_default=True,
+    help="What is too much: limits on changed, cost, penalties, preempts and shortfalls.",
+)
+@click.option("--verify", is_flag=True, help="Check the actions with the independent verifier.")
 @prints_document("A few lines for people; one document for programs.")
 def replay(
     journal: Path,
@@ -52,44 +85,83 @@ def replay(
     workers: int,
     dump: Path | None,
     at: tuple[int | None, int] | None,
+    redact: Path | None,
+    diff: bool,
+    engine: str | None,
+    settings: tuple[str, ...],
+    limits: str,
+    verify: bool,
 ) -> None:
     """Decide the cycles of JOURNAL again and compare them with what was decided then.
 
     JOURNAL is the directory of a shard's journal, or one of its .bfj files. A cycle is named by
     the epoch of its shard and its number; a bare number means the newest epoch.
 
+    With --diff each cycle is decided by a candidate on its recorded input: another version
+    (--engine), or this one with other options (--set).
+
     \b
-    Exit codes: 0 all cycles are identical, 1 some differ, 2 the journal cannot be read,
-    3 it has no such cycle, 5 all that is there is identical, but cycles are missing.
+    Exit codes: 0 all cycles are identical (--diff: or within the limits), 1 some differ (--diff:
+    beyond a limit), 2 the journal cannot be read, 3 it has no such cycle, 5 all that is there is
+    identical, but cycles are missing.
 
     \b
     Examples:
       bigfleet replay data/journal
       bigfleet replay data/journal --from 18000 --to 18231 --workers 2
       bigfleet replay data/journal --dump fleet.yaml --at 3:18231
+      bigfleet replay data/journal --verify
+      bigfleet replay data/journal --redact for-the-report
+      bigfleet replay data/journal --diff --set releaseHold.Spot=600 --fail-on 'cost>1%'
+      bigfleet replay data/journal --diff --engine /opt/bigfleet-next/bin/python
     """
     from bigfleet.cli.progress import compile_all
     from bigfleet.journal.history import LATEST, BrokenJournal
     from bigfleet.journal.segments import UnreadableJournal, segments_of
 
+    if not diff and (engine is not None or settings):
+        raise refuse(["--engine and --set name the candidate of --diff; add --diff"])
     try:
         segments = segments_of(journal)
         if dump is not None:
             _dump(segments, named_cycle(at, segments, LATEST), dump)
             return
         compile_all()
+        if redact is not None:
+            _redact(segments, redact, workers)
+            return
         span = named_cycle(first, segments, (0, 0)), named_cycle(last, segments, LATEST)
-        report = _replayed(segments, *span, workers)
+        if diff:
+            _diff(
+                DiffRequest(
+                    journal, span, workers, engine, settings_of(settings), limits_from(limits)
+                ),
+                segments,
+            )
+            return
+        report = _replayed(segments, *span, workers, verify)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise refuse([str(problem)]) from None
     if not report.cycles:
         click.echo(f"{journal} has no cycle there; it has {kept_span(segments)}", err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     _print(report)
-    if report.different:
+    if report.different or report.vetoes:
         raise click.exceptions.Exit(EXIT_DIFFERENT)
     if report.missing:
         raise click.exceptions.Exit(EXIT_PARTIAL)
+
+
+def _diff(request: DiffRequest, segments: "list[Segment]") -> None:
+    with _progress() as tell:
+        found = compared(request, segments, tell)
+    if not found.cycles:
+        there = kept_span(segments)
+        click.echo(f"{request.journal} has no cycle there; it has {there}", err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+    print_comparison(found, request.limits)
+    if found.beyond(request.limits):
+        raise click.exceptions.Exit(EXIT_DIFFERENT)
 
 
 @dataclass(slots=True)
@@ -100,6 +172,8 @@ class _Report:
     missing: int = 0
     gaps: "list[JournalEvent]" = field(default_factory=list)
     first_difference: "Replayed | None" = None
+    #: What the verifier has against actions, as sentences; None: they were not verified.
+    vetoes: list[str] | None = None
     first: tuple[int, int] = (0, 0)
     last: tuple[int, int] = (0, 0)
 
@@ -114,28 +188,28 @@ class _Report:
 
 
 def _replayed(
-    segments: "list[Segment]", first: tuple[int, int], last: tuple[int, int], workers: int
+    segments: "list[Segment]",
+    first: tuple[int, int],
+    last: tuple[int, int],
+    workers: int,
+    verify: bool,
 ) -> _Report:
     from bigfleet.journal.history import History
-    from bigfleet.journal.replay import replayed
+    from bigfleet.journal.other_engine import until
+    from bigfleet.journal.replay import replayed, vetoes_of
     from bigfleet.journal.segments import records_in_order
 
     report, history = _Report(), History()
-    cycles = _until(history.cycles(records_in_order(segments, first)), last)
+    cycles = until(history.cycles(records_in_order(segments, first)), last)
     with ThreadPoolExecutor(workers) as threads, _progress() as tell:
         for each in replayed(cycles, first=first, workers=workers, run_workers=threads.map):
             report.take(each)
+            if verify:
+                report.vetoes = [*(report.vetoes or ()), *vetoes_of(each)]
             tell(report.cycles)
     report.gaps = history.gaps
     report.missing = sum(int(gap.attributes.get("cycles", "0")) for gap in history.gaps)
     return report
-
-
-def _until(cycles: "Iterable[RecordedCycle]", last: tuple[int, int]) -> "Iterator[RecordedCycle]":
-    for cycle in cycles:
-        if (cycle.epoch, cycle.given.cycle) > last:
-            return
-        yield cycle
 
 
 def _dump(segments: "list[Segment]", at: tuple[int, int], file: Path) -> None:
@@ -150,6 +224,31 @@ def _dump(segments: "list[Segment]", at: tuple[int, int], file: Path) -> None:
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     file.write_bytes(dump_fleet(fleet_of(found.recorded.given, found.header), file.name))
     click.echo(f"{file}: the fleet of cycle {found.name}")
+
+
+def _redact(segments: "list[Segment]", directory: Path, workers: int) -> None:
+    from bigfleet.journal.frames import frame_of
+    from bigfleet.journal.redaction import Redactor, renamed_digests, renaming_of
+    from bigfleet.journal.segments import records_in_order, records_of
+    from bigfleet.wire.journal_records import record_bytes
+
+    if directory.exists():
+        raise refuse([f"{directory} exists; name a directory that does not"])
+    renaming = renaming_of(records_in_order(segments))
+    with ThreadPoolExecutor(workers) as threads:
+        records = records_in_order(segments)
+        digests = dict(renamed_digests(records, renaming, workers=workers, run_workers=threads.map))
+    redactor = Redactor(renaming, digests)
+    try:
+        directory.mkdir(parents=True)
+        for segment in segments:
+            with (directory / segment.path.name).open("wb") as file:
+                for record in records_of(segment.path, last=segment is segments[-1]):
+                    file.write(frame_of(record_bytes(redactor.renamed(record))))
+    except OSError as problem:
+        raise refuse([f"{directory} cannot be written: {problem.strerror}"]) from None
+    click.echo(f"{directory}: {len(segments)} files under other names")
+    click.echo(f"To see that they decide the same: bigfleet replay {directory}")
 
 
 @contextmanager
@@ -183,6 +282,10 @@ def _print(report: _Report) -> None:
         click.echo(escaped(f"gap: {gap.text}"))
     if report.first_difference is not None:
         _print_difference(report.first_difference)
+    if report.vetoes is not None:
+        click.echo(f"verified: {len(report.vetoes):,} actions break an invariant")
+        for said in report.vetoes[:_MOST_ACTIONS]:
+            click.echo(escaped(f"  {said}"))
 
 
 def _print_difference(each: "Replayed") -> None:
@@ -204,6 +307,7 @@ def _document(report: _Report) -> dict[str, Any]:
         "identical": report.cycles - report.different,
         "different": report.different,
         "missing": report.missing,
+        **({} if report.vetoes is None else {"vetoes": report.vetoes}),
         "first": f"{report.first[0]}:{report.first[1]}",
         "last": f"{report.last[0]}:{report.last[1]}",
         "gaps": [{"text": gap.text, **gap.attributes} for gap in report.gaps],

@@ -50,7 +50,8 @@ def banner(plan: FleetPlan, fleet: LocalFleet, ready_seconds: float, how_to_ask:
         (
             f"BigFleet {__version__}   one process, {where}, seed {plan.seed}{pace}",
             *_addresses(fleet),
-            f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; rails on",
+            f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; "
+            "rails on, journal on",
             f"  ask it       {how_to_ask}",
             *_moved(fleet),
             f"ready in {ready_seconds:.1f} s",

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import compress
-from typing import TypeVar
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from bigfleet.engine.encoding import (
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.engine.kernels.orders import merge_keep_order
 from bigfleet.engine.snapshot import Snapshot, Tables, keep_bucket_of_row, sorted_keep_rows
-from bigfleet.engine.texts import TextColumn
+from bigfleet.engine.texts import TextColumn, put_or_drop
 from bigfleet.model.batches import NEVER, MachineBatch, Offering, Texts
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine, NoSuchMachine
 from bigfleet.model.fleet import Held, HeldBy, Marks
@@ -47,8 +46,6 @@ from bigfleet.model.machines import (
     check_transition,
     why_invalid,
 )
-
-T = TypeVar("T")
 
 #: Snapshots after which the log of changes starts anew, at the price of one full copy.
 _LONGEST_LOG = 1024
@@ -338,6 +335,14 @@ class Inventory:
             rows = np.flatnonzero(self._live.cluster == number).tolist()
             return [self._ids[row] for row in rows]
 
+    def columns_now(self, snapshot: Snapshot, rows: Int64s) -> tuple[MachineColumns, Bools]:
+        """What rows of a snapshot are by now, and which of them are still there."""
+        with self._lock:
+            self._place_waiting()
+            if snapshot.ids is not self._ids:
+                rows = self._rows_of([snapshot.ids[row] for row in rows.tolist()])
+            return self._live.taken(rows), rows >= 0
+
     def snapshot(self) -> Snapshot:
         """The machines as they are now; never changes afterwards."""
         with self._lock:
@@ -400,8 +405,8 @@ class Inventory:
         until = marks.held.until if marks.held else None
         if marks.empty and machine.state is MachineState.CONFIGURED:
             self._empty_of.setdefault(machine.cluster, set()).add(machine.id)
-        _put(self._errors, machine.id, machine.last_error or None)
-        _put(self._held_until, machine.id, until)
+        put_or_drop(self._errors, machine.id, machine.last_error or None)
+        put_or_drop(self._held_until, machine.id, until)
 
     def _cluster(self, row: int) -> str:
         number = int(self._live.cluster[row])
@@ -427,7 +432,7 @@ class Inventory:
         until = held.until if held else None
         if until is not None or self._held_until:
             for row in rows.tolist():
-                _put(self._held_until, self._ids[row], until)
+                put_or_drop(self._held_until, self._ids[row], until)
 
     def _write(self, row: int, values: Row) -> None:
         for (_, array), value in zip(self._live.arrays(), values, strict=True):
@@ -480,7 +485,7 @@ class Inventory:
             machine_id, error = batch.ids[row], batch.errors.get(row)
             if not busy[place] and self._errors.get(machine_id) != error:
                 changed[place] = True
-                _put(self._errors, machine_id, error)
+                put_or_drop(self._errors, machine_id, error)
         return changed
 
     def _add(self, batch: MachineBatch, columns: MachineColumns) -> None:
@@ -575,10 +580,3 @@ class Inventory:
                 inventory._spare = (columns, version, generation)
 
         weakref.finalize(snapshot, offer)
-
-
-def _put(sidecar: dict[str, T], machine_id: str, value: T | None) -> None:
-    if value is None:
-        sidecar.pop(machine_id, None)
-    else:
-        sidecar[machine_id] = value

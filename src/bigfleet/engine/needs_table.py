@@ -49,7 +49,7 @@ class FrozenNeeds:
     @cached_property
     def demand(self) -> Demand:
         if not self.blocks:
-            nothing = _block_of("", (), self.tables)
+            nothing = block_of("", (), self.tables)
             return Demand(nothing, self.tables, self._profiles)
         columns = self._joining.joined(self.blocks)
         level = descending_level(self._profiles.priority)[columns.profile]
@@ -164,9 +164,9 @@ class NeedsTable:
             before = self._blocks.pop(cluster, None)
             self._rows += len(needs) - (len(before) if before is not None else 0)
             if needs:
-                block = _block_of(cluster, needs, self._tables)
+                block = block_of(cluster, needs, self._tables)
                 if before is not None:
-                    _keep_arrivals(block, before)
+                    keep_arrivals(block, before)
                 self._blocks[cluster] = block
 
     def replace_all(self, table: NeedTable) -> None:
@@ -215,7 +215,7 @@ class NeedsTable:
                 blocks[cluster] = renumbered.blocks[cluster]
             else:
                 needs = Demand(block, self._tables).needs
-                blocks[cluster] = _block_of(cluster, needs, tables)
+                blocks[cluster] = block_of(cluster, needs, tables)
         self._tables, self._blocks = tables, blocks
         forget_texts()
         self._joining, self._frozen = _JoinedBlocks(), None
@@ -265,7 +265,7 @@ def _numbers(used: Int32s, new: list[int]) -> Int32s:
 
 def table_of(needs: FrozenNeeds, clusters: Sequence[str]) -> NeedTable:
     """All Needs of these clusters, over tables of what they use."""
-    empty, tables = NeedColumns.joined([_block_of("", (), needs.tables)]), needs.tables
+    empty, tables = NeedColumns.joined([block_of("", (), needs.tables)]), needs.tables
     blocks = [needs.blocks.get(cluster, empty) for cluster in clusters]
     whole = NeedColumns.joined([empty, *blocks])
     used = {name: np.unique(getattr(whole, name)) for name in ("profile", "group")}
@@ -310,7 +310,12 @@ def _interned(number: Callable[[T], int], values: Sequence[T]) -> Int32s:
     return np.array([number(value) for value in values], np.int32)
 
 
-def _block_of(cluster: str, needs: Sequence[Need], tables: NeedTables) -> NeedColumns:
+def frozen_of(blocks: Mapping[str, NeedColumns], tables: NeedTables) -> FrozenNeeds:
+    """The demand of these clusters, by name, over tables that hold all they use."""
+    return FrozenNeeds(blocks, tables, tables.profiles.columns(), _JoinedBlocks())
+
+
+def block_of(cluster: str, needs: Sequence[Need], tables: NeedTables) -> NeedColumns:
     profile, vector, group = tables.profiles.number, tables.vectors.number, tables.groups.number
     size = len(needs)
     return NeedColumns(
@@ -325,7 +330,7 @@ def _block_of(cluster: str, needs: Sequence[Need], tables: NeedTables) -> NeedCo
     )
 
 
-def _keep_arrivals(block: NeedColumns, before: NeedColumns) -> None:
+def keep_arrivals(block: NeedColumns, before: NeedColumns) -> None:
     """Rows of `block` that were there before take over the arrival they had."""
     order = np.argsort(before.pair, kind="stable")
     at = np.searchsorted(before.pair[order], block.pair)

@@ -111,13 +111,13 @@ class Outcome:
         is_spec = self.scene.snapshot.columns.state[rows] == MachineState.SPECULATIVE
         spread = np.flatnonzero(self.needs.spread[need] >= 0)
         if len(spread):
-            cost = self._cost(rows[spread], need[spread])
+            cost = self.effective_cost(rows[spread], need[spread])
             keys = (rows[spread], cost, is_spec[spread], need[spread])
             order = spread[np.lexsort(keys)]
             rows[spread], is_spec[spread] = rows[order], is_spec[order]
         return rows, is_spec, need
 
-    def _cost(self, rows: Int32s, need: Int64s) -> Floats:
+    def effective_cost(self, rows: Int32s, need: Int64s) -> Floats:
         """Effective cost of each row for its Need."""
         kind = self.scene.supply.kind[rows]
         risky = self.kinds.probability[kind] > 0

@@ -56,7 +56,7 @@ def preempt_for(
     if not len(asking):
         return Preempted(none, none, none, unresolved, counts, whole_domain)
     askers = queue[asking]
-    victims = _victims(scene, needs, kinds, credit, askers, ready)
+    victims = victim_runs(scene, needs, kinds, credit, askers, ready)
     if not len(victims.start):
         return Preempted(none, none, none, unresolved, counts, whole_domain)
     awaited = [counted.get(n, ()) for n in askers.tolist()] if counted else [()] * len(askers)
@@ -110,7 +110,7 @@ def _count_draining(
     return counted
 
 
-def _victims(
+def victim_runs(
     scene: Scene,
     needs: NeedArrays,
     kinds: KindArrays,

@@ -22,6 +22,13 @@ def ready_clusters(scene: Scene, options: EngineOptions) -> Bools:
     return np.array([ready is None or name in ready for name in names] + [False], np.bool_)
 
 
+def release_hold(options: EngineOptions, capacity_type: CapacityType) -> int:
+    """Nanoseconds an unclaimed Idle machine is kept; 0: it is never released."""
+    if capacity_type not in _RELEASABLE:
+        return 0
+    return round(options.release_holds.get(capacity_type, 0.0) * SECOND)
+
+
 def excess(scene: Scene, ready: Bools, holder: Int32s, preempted: Int32s) -> Int32s:
     """Configured machines that no Need claims, clusters by name, each in keep-priority order.
 
@@ -45,9 +52,8 @@ def released(
     A hold of zero means never.
     """
     hold_of_type = np.zeros(len(CapacityType), np.int64)
-    for capacity_type in _RELEASABLE:
-        hold = round(options.release_holds.get(capacity_type, 0.0) * SECOND)
-        hold_of_type[capacity_type] = hold
+    for capacity_type in CapacityType:
+        hold_of_type[capacity_type] = release_hold(options, capacity_type)
     if now is None or not (hold_of_type > 0).any():
         return np.zeros(0, np.int32)
     columns = scene.snapshot.columns

@@ -92,6 +92,11 @@ class Snapshot:
             return 0
         return int(self.keep_starts[2 * number + 1] - self.keep_starts[2 * number])
 
+    def count_of_cluster(self, cluster: str) -> int:
+        """How many machines are bound to a cluster, in any state."""
+        number = self.tables.clusters.find(cluster)
+        return int(np.count_nonzero(self.columns.cluster == number)) if number >= 0 else 0
+
     def count(self, state: MachineState, cluster: str | None = None) -> int:
         chosen = self.columns.state == state
         if cluster is not None:

@@ -4,11 +4,15 @@ New texts go to the end; unused ones are swept away once they are half of the by
 costs little more than its texts however often they change.
 """
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.model.batches import Texts
+
+T = TypeVar("T")
 
 #: Bytes below which garbage is not worth collecting.
 _FEW_BYTES = 4096
@@ -88,3 +92,11 @@ def _gathered(content: NDArray[np.uint8], starts: Int64s, ends: Int64s) -> NDArr
     lengths = np.diff(ends, prepend=0)
     shift = np.repeat(starts - (ends - lengths), lengths)
     return content[shift + np.arange(len(shift))]
+
+
+def put_or_drop(sidecar: dict[str, T], machine_id: str, value: T | None) -> None:
+    """Keep what few machines have; None: this one has it no more."""
+    if value is None:
+        sidecar.pop(machine_id, None)
+    else:
+        sidecar[machine_id] = value

@@ -72,12 +72,21 @@ class JournalFile:
         self.trouble = ""
         self.gaps = 0
         self.written_bytes = 0
+        self.write_errors = 0
+        #: When the oldest kept segment was begun; None: there is none.
+        self.oldest_at: Instant | None = None
 
     def prepare(self) -> None:
-        """Raises OSError; to be called once, before anything is recorded."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        for segment in segments_in(self._directory)[-1:]:
-            cut_torn_tail(segment.path)
+        """To be called once, before anything is recorded."""
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            kept = segments_in(self._directory)
+            for segment in kept[-1:]:
+                cut_torn_tail(segment.path)
+            # Its last write, which is when the next one was begun: good enough to alert on.
+            self.oldest_at = kept[0].written_at if kept else None
+        except OSError as problem:
+            self.trouble = _cannot_be_written(problem)
 
     def miss(self, cycle: int, cycles: int, why: str) -> None:
         """Cycles that will never be recorded."""
@@ -158,9 +167,13 @@ class JournalFile:
             self._file.close()
             self._file = None
         limits = self._limits
+        self._directory.mkdir(parents=True, exist_ok=True)
         kept = segments_in(self._directory)
-        for segment in expired(kept, at, limits.max_bytes, limits.max_age_seconds):
+        gone = expired(kept, at, limits.max_bytes, limits.max_age_seconds)
+        for segment in gone:
             segment.path.unlink(missing_ok=True)
+        left = kept[len(gone) :]
+        self.oldest_at = left[0].written_at if left else at
         self._file = self._disk.open(self._directory / segment_name(self._epoch, cycle))
         self._size = 0
 
@@ -180,8 +193,9 @@ class JournalFile:
 
     def _give_up(self, cycles: list[int], problem: OSError) -> None:
         """Until the next cycle, which begins a segment of its own."""
+        self.write_errors += 1
         first = cycles[0] if cycles else 0
-        self.miss(first, len(cycles), f"the journal cannot be written: {problem.strerror}")
+        self.miss(first, len(cycles), _cannot_be_written(problem))
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -194,3 +208,7 @@ class JournalFile:
             self.trouble += f"; its last frame is torn: {left.strerror}"
         finally:
             file.close()
+
+
+def _cannot_be_written(problem: OSError) -> str:
+    return f"the journal cannot be written: {problem.strerror}"

@@ -11,6 +11,10 @@ from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.journal.digests import claimed_digest, claims_of, output_digest
 from bigfleet.journal.history import RecordedCycle
 from bigfleet.journal.recorder import changed_claims, claimed_rows
+from bigfleet.plan.verifier_facts import batch_of
+from bigfleet.verifier.limits import RecentReclaims
+from bigfleet.verifier.policy import Policy
+from bigfleet.verifier.verify import verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,9 @@ class Replayed:
     #: Whether the actions, and the claims behind them, are those recorded.
     same_actions: bool
     same_claims: bool
+    #: Rows of the machines whose claims are digested: all claimed ones in a key frame's cycle, else
+    #: those whose claim differs from the cycle before.
+    told_claims: Int64s
 
     @property
     def identical(self) -> bool:
@@ -58,11 +65,30 @@ def _compared(
 ) -> Replayed:
     output = cycle.output
     if output is None:
-        return Replayed(cycle, decision, not decision.action_count, not len(changed))
+        return Replayed(cycle, decision, not decision.action_count, not len(changed), changed)
     told = claimed_rows(claims) if cycle.keyframe else changed
     return Replayed(
         cycle,
         decision,
         output_digest(decision) == output.digest,
         claimed_digest(decision, told) == output.claimed_digest,
+        told,
     )
+
+
+def vetoes_of(each: Replayed) -> list[str]:
+    """What the verifier has against the actions of a cycle, as sentences. The journal does not
+    know the policies of that time, so only the invariants are checked."""
+    given, actions = each.recorded.given, each.decision.actions
+    batch = batch_of(
+        each.decision,
+        actions,
+        given.memory.reservations,
+        reported=given.options.clusters_ready,
+        at=given.now,
+    )
+    return [
+        f"cycle {each.recorded.epoch}:{given.cycle}: {actions[place].kind.label} of"
+        f" {actions[place].machine}: {veto.reason.text}"
+        for place, veto in sorted(verify(batch, Policy(), RecentReclaims()).items())
+    ]

@@ -1,6 +1,7 @@
 """The thread that writes the journal: no cycle waits for it, and a slow disk costs records only."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
@@ -14,6 +15,19 @@ from bigfleet.model.machines import Instant
 MOST_WAITING = 64
 SYNC_SECONDS = 1.0
 _SLOW = "they came faster than they could be written"
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFigures:
+    written_bytes: int
+    write_errors: int
+    #: Cycles that are not recorded.
+    gaps: int
+    oldest_at: Instant | None
+    #: How long something has waited to be on disk.
+    lag_seconds: float
+    #: Of syncs since the figures were asked for before.
+    sync_seconds: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +46,16 @@ class JournalWriter:
         self._stopwatch = stopwatch
         self._waiting: Queue[FinishedCycle | _Event | None] = Queue(MOST_WAITING)
         self._lock = threading.Lock()
+        #: Since when something waits to be synced, by the stopwatch; None: nothing does.
+        self._unsynced_since: float | None = None
+        #: How long syncs took that were not asked for yet; the oldest are dropped.
+        self._sync_seconds: deque[float] = deque(maxlen=1000)
         #: Cycles that were dropped and not told yet: the first, and how many.
         self._dropped: tuple[int, int] = (0, 0)
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     def start(self) -> None:
-        """Raises OSError where the directory cannot be used."""
+        """A directory that cannot be used costs records, and is tried again with every cycle."""
         self._file.prepare()
         self._thread.start()
 
@@ -71,6 +89,19 @@ class JournalWriter:
         with self._lock:
             return self._file.gaps + self._dropped[1]
 
+    def figures(self) -> JournalFigures:
+        """For the metrics; how long syncs took is told once."""
+        since = self._unsynced_since
+        syncs = [self._sync_seconds.popleft() for _ in range(len(self._sync_seconds))]
+        return JournalFigures(
+            self._file.written_bytes,
+            self._file.write_errors,
+            self.gaps,
+            self._file.oldest_at,
+            0.0 if since is None else max(0.0, self._stopwatch() - since),
+            tuple(syncs),
+        )
+
     def close(self) -> None:
         """Writes what waits, and ends."""
         if self._thread.ident is not None:
@@ -91,9 +122,20 @@ class JournalWriter:
                     self._file.close()
                     return
                 self._write(item)
+                if self._unsynced_since is None:
+                    self._unsynced_since = self._stopwatch()
             if self._stopwatch() - synced >= SYNC_SECONDS:
-                self._file.sync()
-                synced = self._stopwatch()
+                synced = self._sync()
+
+    def _sync(self) -> float:
+        """When it had ended."""
+        began = self._stopwatch()
+        self._file.sync()
+        ended = self._stopwatch()
+        if self._unsynced_since is not None:
+            self._sync_seconds.append(ended - began)
+        self._unsynced_since = None
+        return ended
 
     def _write(self, item: FinishedCycle | _Event) -> None:
         self._tell_dropped()

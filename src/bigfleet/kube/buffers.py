@@ -7,7 +7,7 @@ are alike in everything read here.
 import msgspec
 
 from bigfleet.kube.kinds import Kind
-from bigfleet.kube.objects import Meta, PodSpec, Quantity
+from bigfleet.kube.objects import Meta, PodSpec, Quantity, StatusCondition
 
 BUFFER_GROUP = "autoscaling.x-k8s.io"
 #: What a buffer means that names no strategy, and the only one there is.
@@ -41,23 +41,12 @@ class CapacityBufferSpec(_Record, frozen=True, kw_only=True):
     limits: dict[str, Quantity] | None = None
 
 
-class BufferCondition(_Record, frozen=True, kw_only=True):
-    """All its fields, because a list is written whole and those of others must survive."""
-
-    type: str
-    status: str = ""
-    reason: str = ""
-    message: str = ""
-    last_transition_time: str | None = None
-    observed_generation: int | None = None
-
-
 class CapacityBufferStatus(_Record, frozen=True, kw_only=True):
     pod_template_ref: TemplateRef | None = None
     pod_template_generation: int | None = None
     replicas: int | None = None
     provisioning_strategy: str | None = None
-    conditions: tuple[BufferCondition, ...] = ()
+    conditions: tuple[StatusCondition, ...] = ()
 
 
 class CapacityBuffer(_Record, frozen=True, kw_only=True):

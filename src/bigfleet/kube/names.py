@@ -13,6 +13,11 @@ PREFIX = "bigfleet.lucy.sh"
 OWNED_BY_POD = f"{PREFIX}/owned-by-pod"
 #: Label of a CapacityRequest: the UID of the CapacityBuffer it was made for.
 OWNED_BY_BUFFER = f"{PREFIX}/owned-by-buffer"
+#: Label of a CapacityRequest: the UID of the ProvisioningRequest it was made for.
+OWNED_BY_PROVISIONING_REQUEST = f"{PREFIX}/owned-by-provisioning-request"
+#: Annotation of a CapacityRequest of a booking: which share it is, `0/17`: of podSets[0] the 18th.
+#: It stays when a pod takes the request over.
+BOOKED_SHARE = f"{PREFIX}/booked-share"
 #: Annotation of a CapacityRequest whose pod has several required node affinity terms: `2/3`.
 AFFINITY_TERM = f"{PREFIX}/affinity-term"
 #: Label of a Node (optional, set by its bootstrap), annotation of an UpcomingNode.

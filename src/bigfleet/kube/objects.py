@@ -72,6 +72,17 @@ class Condition(_Record, frozen=True, kw_only=True):
     last_transition_time: str | None = None
 
 
+class StatusCondition(_Record, frozen=True, kw_only=True):
+    """All its fields, because a list is written whole and those of others must survive."""
+
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: int | None = None
+
+
 class SelectorTerm(_Record, frozen=True, kw_only=True):
     """One requirement of a selector: `operator` is kept as it was written."""
 

@@ -8,7 +8,9 @@ Sums over a shard are kept in 64-bit columns and stop at `LARGEST`. What could t
 refused at the edge: no Need asks for 64 Pi of anything, and no machine has a Pi (U25).
 """
 
+import math
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 
 from bigfleet.model.syntax import cached_by_text, shown
@@ -133,3 +135,8 @@ def readable_text(dimension: str, amount: int) -> str:
 
 def _short(value: float, decimals: int) -> str:
     return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def scaled_amounts(amounts: Iterable[tuple[str, int]], factor: float) -> dict[str, int]:
+    """A Need's amounts times a factor, rounded up: half a pod needs a whole one."""
+    return {name: min(math.ceil(n * factor), LARGEST_OF_NEED) for name, n in amounts}

@@ -88,7 +88,13 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.quarantine.rollup": (1, ("the last roll-up of cluster {cluster} is held as suspicious",)),
     "rail.quarantine.list": (1, ("the last List of provider {provider} is held as suspicious",)),
     "rail.first-rollup": (1, ("cluster {cluster} has not reported yet",)),
-    "rail.verifier": (1, ("vetoed by the verifier: {invariant}",)),
+    "rail.verifier": (
+        1,
+        (
+            "vetoed by the verifier ({invariant}): {what}; {remedy}",
+            "vetoed by the verifier: {invariant}",
+        ),
+    ),
     "rail.pending": (1, ("an earlier {pending} of {machine} is still under way",)),
     "rail.raced": (1, ("{machine} is {state} by now; a {kind} needs it {wanted}",)),
     "rail.breaker": (

@@ -412,6 +412,12 @@ class ShardStatus:
     cpu_cores: float = 0.0
     #: 0: the shard does not tell.
     resident_bytes: int = 0
+    #: Vetoes of what the engine must never ask for, since the shard started.
+    verifier_incidents: int = 0
+    #: The newest of them, as a sentence.
+    verifier_incident: str = ""
+    #: Why the verifier itself fails; empty: it works.
+    verifier_error: str = ""
 
     @property
     def ready(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.engine.decision import Decision
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.fleet import Fleet, FleetMachine, Marks
 from bigfleet.model.machines import Assigned, Host, Instant, Machine, MachineState
@@ -18,6 +19,12 @@ from bigfleet.model.penalties import upper_bound_dollars
 from bigfleet.model.reclaim_cap import PastReclaims
 from bigfleet.plan.cycle import FileDecision, cycle_input
 from bigfleet.plan.rails import RailResult, kept_of
+from bigfleet.plan.verifier_facts import batch_of, spend_of
+from bigfleet.verifier.facts import Veto
+from bigfleet.verifier.limits import RecentReclaims
+from bigfleet.verifier.policy import Policy
+from bigfleet.verifier.verify import reclaimed_places
+from bigfleet.verifier.verify import verify as verified
 
 #: Where a plan's new machines stand; the provider of every host a fleet file does not name.
 PLANNED_PROVIDER = "sim"
@@ -92,6 +99,8 @@ class PlannedCycle:
     kept: RailResult
     #: How long the decision itself took, by the clock given.
     seconds: float
+    #: By place among the kept actions; None: they were not verified.
+    vetoes: Mapping[int, Veto] | None = None
 
     @property
     def name(self) -> str:
@@ -108,7 +117,10 @@ def planned_cycles(
     workers: int,
     clock: Callable[[], float],
     run_workers: RunWorkers = map,
+    verify: bool = False,
 ) -> Iterator[PlannedCycle]:
+    """`verify`: say what the verifier has against the actions; they are planned all the same."""
+    recent = RecentReclaims()
     past: tuple[PastReclaims, ...] = ()
     for number in range(1, fleet.plan.cycles + 1):
         given = cycle_input(fleet, workers=workers, run_workers=run_workers)
@@ -117,6 +129,27 @@ def planned_cycles(
         seconds = clock() - started
         decision = given.in_file_order(decided)
         kept = kept_of(decision, fleet, past)
-        yield PlannedCycle(number, fleet, decision, kept, seconds)
+        vetoes = _verified(decided, fleet, kept, recent) if verify else None
+        yield PlannedCycle(number, fleet, decision, kept, seconds, vetoes)
         past = kept.reclaims
         fleet = next_fleet(fleet, kept.actions, kept.memory)
+
+
+def _verified(
+    decision: Decision, fleet: Fleet, kept: RailResult, recent: RecentReclaims
+) -> Mapping[int, Veto]:
+    batch = batch_of(
+        decision,
+        kept.actions,
+        fleet.memory.reservations,
+        reported=fleet.options.clusters_ready,
+        at=fleet.now,
+        spend_per_hour=spend_of(decision.outcome.scene.snapshot),
+    )
+    policy = Policy(reclaim_cap_fraction=fleet.plan.reclaim_cap_fraction)
+    vetoes = verified(batch, policy, recent)
+    if fleet.now is not None:
+        # Nothing is held back in a plan: what the policies have against one cycle counts for it.
+        machines = (action.machine for action in kept.actions)
+        recent.started(reclaimed_places(batch, machines), fleet.now)
+    return vetoes

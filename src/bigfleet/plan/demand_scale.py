@@ -1,15 +1,12 @@
 """Today's fleet with tomorrow's demand: the Needs of a cluster, or all, times a factor."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from bigfleet.model.fleet import Fleet, FleetNeed
-from bigfleet.model.quantities import LARGEST_OF_NEED
+from bigfleet.model.quantities import scaled_amounts
 from bigfleet.model.resources import Resources
-
-#: More than any forecast asks for; amounts stay countable.
-LARGEST_FACTOR = 1000.0
+from bigfleet.model.what_if import LARGEST_FACTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +50,5 @@ def scaled(fleet: Fleet, scales: Iterable[DemandScale]) -> Fleet:
 
 
 def _grown(entry: FleetNeed, factor: float) -> FleetNeed:
-    """Rounded up: half a pod needs a whole one."""
-    amounts = {
-        name: min(math.ceil(amount * factor), LARGEST_OF_NEED)
-        for name, amount in entry.need.aggregate.amounts
-    }
+    amounts = scaled_amounts(entry.need.aggregate.amounts, factor)
     return replace(entry, need=replace(entry.need, aggregate=Resources.of(amounts)))

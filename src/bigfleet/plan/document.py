@@ -33,10 +33,21 @@ def plan_document(cycles: Iterable[PlannedCycle], *, explain: bool) -> Document:
 
 def _decided(cycle: PlannedCycle, *, explain: bool) -> Document:
     situation = Situation.of(cycle.fleet, cycle.decision, cycle.name) if explain else None
-    return {
+    document: Document = {
         "actions": list(_actions_of(cycle, situation)),
         "needs": list(_needs_of(cycle, situation)),
     }
+    if cycle.vetoes is not None:
+        document["vetoes"] = [
+            {
+                "action": place,
+                "invariant": veto.invariant.name,
+                "incident": veto.incident,
+                "text": veto.reason.text,
+            }
+            for place, veto in sorted(cycle.vetoes.items())
+        ]
+    return document
 
 
 def _actions_of(cycle: PlannedCycle, situation: Situation | None) -> Iterator[Document]:

@@ -14,7 +14,8 @@ from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.podwatch.affinity_terms import AffinityTerms, TermSupply, term_of_node, term_text
-from bigfleet.podwatch.fleet_nodes import FleetNodes
+from bigfleet.podwatch.bookings import Bookings, ConsumingPod, best_share
+from bigfleet.podwatch.fleet_nodes import FleetNodes, Membership
 from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.penalties import Defaults
 from bigfleet.podwatch.pod_demand import (
@@ -28,13 +29,15 @@ from bigfleet.podwatch.pod_demand import (
     standing_without_node,
 )
 from bigfleet.podwatch.pod_reconciler import (
+    Create,
     Decision,
     PodOutcome,
+    TakeOver,
     WantedRequest,
     decide,
     requests_there,
 )
-from bigfleet.podwatch.records import OwnRequest, WatchedPod
+from bigfleet.podwatch.records import DemandSource, OwnRequest, WatchedPod
 from bigfleet.podwatch.volumes import VolumeReach, Volumes, conflict_note, reached
 
 
@@ -85,6 +88,7 @@ COLLECTION_SECONDS = 5.0
 REST_SECONDS = 2.0
 #: A scheduler binds what fits within a second or two.
 UNJUDGED_GRACE_SECONDS = 3.0
+_LOOK_AGAIN = round(1.0 * SECOND)
 #: Owners whose hints were told are remembered; the oldest are forgotten, and told again.
 _MOST_OWNERS = 10_000
 
@@ -98,7 +102,9 @@ class Book:
     unjudged_grace_seconds: float = UNJUDGED_GRACE_SECONDS
     #: By UID: a pod that is deleted and made again under its name is another one.
     pods: dict[str, WatchedPod] = field(default_factory=dict)
-    #: By the UID of the owner, pod or buffer.
+    #: Which pods use which ProvisioningRequest.
+    bookings: Bookings = field(default_factory=Bookings)
+    #: By the UID of the owner: pod, buffer or ProvisioningRequest.
     requests: dict[str, dict[ObjectKey, OwnRequest]] = field(default_factory=dict)
     #: Until when a request made for that owner is expected to show, by its name.
     _expected: dict[str, dict[ObjectKey, Instant]] = field(default_factory=dict)
@@ -125,12 +131,15 @@ class Book:
             self._told.pop(before.uid, None)
             self._unjudged_since.pop(before.uid, None)
             self._terms.forget(before.uid)
+            if before.uid not in self.requests:
+                self.bookings.pod_gone(before.uid)
             found.append(before.uid)
         if before is not None:
             self._index.remove(before)
         if after is not None:
             self.pods[after.uid] = after
             self._index.add(after)
+            self.bookings.pod_changed(after)
             found.append(after.uid)
         return found
 
@@ -139,6 +148,8 @@ class Book:
         owners = []
         if before is not None:
             owners.append(before.owner)
+            if after is None or after.owner != before.owner:
+                self.bookings.shown(before.key)
             if (known := self.requests.get(before.owner)) is not None:
                 known.pop(before.key, None)
                 if not known:
@@ -147,6 +158,9 @@ class Book:
             owners.append(after.owner)
             self.requests.setdefault(after.owner, {})[after.key] = after
             self.shown(after.owner, after.key)
+        for owner in owners:
+            if owner not in self.requests and owner not in self.pods:
+                self.bookings.pod_gone(owner)
         return list(dict.fromkeys(owners))
 
     def pods_on(self, nodes: Iterable[str]) -> list[str]:
@@ -181,14 +195,12 @@ class Book:
     def pods_to_look_at(self) -> Iterable[str]:
         """Every pod, and those of which only requests are left."""
         yield from self.pods
-        yield from (owner for owner in self._owners(False) if owner not in self.pods)
+        yield from (owner for owner in self.owners(DemandSource.POD) if owner not in self.pods)
 
-    def buffers_with_requests(self) -> Iterable[str]:
-        return self._owners(True)
-
-    def _owners(self, of_buffer: bool) -> Iterable[str]:
+    def owners(self, source: DemandSource) -> Iterable[str]:
+        """Those that have requests."""
         for owner, known in self.requests.items():
-            if any(request.of_buffer == of_buffer for request in known.values()):
+            if any(request.source is source for request in known.values()):
                 yield owner
 
     def sizes(self) -> dict[str, int]:
@@ -204,6 +216,7 @@ class Book:
             "requests": sum(len(known) for known in self.requests.values()),
             "requestsExpected": sum(len(known) for known in self._expected.values()),
             "requestsResting": len(self._resting),
+            **self.bookings.sizes(),
             **self._index.sizes(),
             **self.nodes.sizes(),
         }
@@ -264,8 +277,58 @@ class Book:
         spec = pod.with_its_penalties(specs[number] or b"", defaults)
         wanted = WantedRequest(spec, term_text(number, len(specs)))
         decision = decide(pod, wanted, have, expected=expected, standing=standing)
+        if pod.consumes and decision.outcome is PodOutcome.CREATED:
+            decision = self._from_booking(pod, decision, at)
+            notes += decision.notes
         due = [each for each in (decision.again_at, until) if each is not None]
         return replace(decision, again_at=min(due, default=None), notes=notes)
+
+    def _from_booking(self, pod: WatchedPod, decision: Decision, at: Instant) -> Decision:
+        """The share of a booking instead of a request beside it."""
+        booking = self.bookings.booking_of(pod)
+        if booking is None:
+            return decision
+        if pod.consumes_class not in ("", booking.class_name):
+            return replace(decision, notes=(_class_note(pod, booking.class_name),))
+        create = decision.instructions[0]
+        assert isinstance(create, Create)
+        left = self.requests.get(booking.uid, {})
+        if booking.is_open:
+            share = best_share(create.spec, self.bookings.settled(left.values(), at))
+            if share is not None:
+                return replace(decision, instructions=(TakeOver(share, create),))
+        unmade = booking.is_open and not booking.is_whole
+        if left or unmade or self.expected(booking.uid, at):
+            # A share is on its way, or the booking ends: either way one stands for the pod now.
+            return Decision(PodOutcome.NOT_YET_KNOWN, (), at + _LOOK_AGAIN)
+        return decision
+
+    def consuming(self, request: ObjectKey, at: Instant) -> list[ConsumingPod]:
+        """Pods that have left their share of that booking; a request outlives its pod a little."""
+        found = []
+        for uid, consumer in self.bookings.consumers(request):
+            known = self.of(uid)
+            pod = self.pods.get(uid)
+            if known:
+                share = next((each.share for each in known if each.share), None)
+            elif pod is None or pod.terminal:
+                continue
+            elif self.expected(uid, at) or self._is_elsewhere(pod):
+                share = self.bookings.share_taken_by(uid)
+            else:
+                continue
+            found.append(ConsumingPod(consumer.spec, share))
+        return found
+
+    def booked(self, uid: str, at: Instant) -> tuple[OwnRequest, ...]:
+        """Shares of that ProvisioningRequest that stay, as far as is known."""
+        return tuple(self.bookings.settled(self.requests.get(uid, {}).values(), at))
+
+    def _is_elsewhere(self, pod: WatchedPod) -> bool:
+        """Whether it runs where no machine of the fleet is needed for it."""
+        if not pod.node or not self.nodes.are_told_apart:
+            return False
+        return self.nodes.membership(pod.node) is Membership.FOREIGN
 
     def _standing(
         self, pod: WatchedPod, reach: VolumeReach, has_request: bool, at: Instant
@@ -347,6 +410,15 @@ class Book:
             self._owners_told.popitem(last=False)
         self._owners_told[key] = None
         return True
+
+
+def _class_note(pod: WatchedPod, class_name: str) -> PodNote:
+    text = (
+        f"it names ProvisioningRequest {pod.consumes} with the class {pod.consumes_class!r}, which "
+        f"has the class {class_name!r}: the pod does not use that booking and asks for itself; "
+        "write the class of the request"
+    )
+    return PodNote("ProvisioningClassContradicts", text)
 
 
 def _specs(pod: WatchedPod, reach: VolumeReach) -> list[bytes | None]:

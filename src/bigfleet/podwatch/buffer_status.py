@@ -4,25 +4,16 @@ Written only where it differs; a write that changes nothing would wake every wat
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bigfleet.kube.buffers import (
     ACTIVE_CAPACITY,
     PROVISIONING,
     READY_FOR_PROVISIONING,
-    BufferCondition,
     CapacityBuffer,
 )
 from bigfleet.podwatch.buffers import BufferPlan, BufferRefusal
+from bigfleet.podwatch.conditions import SaidCondition, condition_json, merged
 from bigfleet.podwatch.records import OwnRequest
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    type: str
-    holds: bool
-    reason: str
-    text: str
 
 
 def covered(plan: BufferPlan | BufferRefusal, have: Sequence[OwnRequest]) -> int:
@@ -52,61 +43,25 @@ def status_patch(
         "podTemplateGeneration": status.pod_template_generation,
     }
     ours = _said(plan, covered_chunks)
-    conditions = _merged(status.conditions, ours, buffer.metadata.generation, at)
+    conditions = merged(status.conditions, ours, buffer.metadata.generation, at)
     if wanted == said and conditions == status.conditions:
         return None
-    return {"status": wanted | {"conditions": [_condition_json(each) for each in conditions]}}
+    return {"status": wanted | {"conditions": [condition_json(each) for each in conditions]}}
 
 
-def _said(plan: BufferPlan | BufferRefusal, covered_chunks: int) -> tuple[_Said, _Said]:
+def _said(
+    plan: BufferPlan | BufferRefusal, covered_chunks: int
+) -> tuple[SaidCondition, SaidCondition]:
     if isinstance(plan, BufferRefusal):
         return (
-            _Said(READY_FOR_PROVISIONING, False, plan.reason, plan.text),
-            _Said(PROVISIONING, False, plan.reason, plan.text),
+            SaidCondition(READY_FOR_PROVISIONING, False, plan.reason, plan.text),
+            SaidCondition(PROVISIONING, False, plan.reason, plan.text),
         )
     whole = covered_chunks == plan.chunks
     word = "ChunksAcknowledged" if whole else "WaitingForAcknowledgement"
     text = f"{covered_chunks} of {plan.chunks} chunks are acknowledged as demand"
     ready = f"{plan.chunks} chunks are requested"
     return (
-        _Said(READY_FOR_PROVISIONING, True, "ChunksRequested", ready),
-        _Said(PROVISIONING, whole, word, text),
+        SaidCondition(READY_FOR_PROVISIONING, True, "ChunksRequested", ready),
+        SaidCondition(PROVISIONING, whole, word, text),
     )
-
-
-def _merged(
-    before: tuple[BufferCondition, ...], ours: tuple[_Said, ...], generation: int, at: str
-) -> tuple[BufferCondition, ...]:
-    old = {condition.type: condition for condition in before}
-    new = {said.type: _timed(said, old.get(said.type), generation, at) for said in ours}
-    kept = [new.pop(condition.type, condition) for condition in before]
-    return (*kept, *new.values())
-
-
-def _timed(
-    said: _Said, before: BufferCondition | None, generation: int, at: str
-) -> BufferCondition:
-    """A condition's time is when its status changed, not when its words did."""
-    status = "True" if said.holds else "False"
-    since = before.last_transition_time if before and before.status == status else None
-    return BufferCondition(
-        type=said.type,
-        status=status,
-        reason=said.reason,
-        message=said.text,
-        last_transition_time=since or at,
-        observed_generation=generation or None,
-    )
-
-
-def _condition_json(condition: BufferCondition) -> dict[str, object]:
-    body: dict[str, object] = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }
-    if condition.observed_generation is not None:
-        body["observedGeneration"] = condition.observed_generation
-    return body

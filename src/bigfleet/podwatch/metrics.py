@@ -23,11 +23,12 @@ COUNTERS = {
     "podwatch_api_requests_total": "Calls to the API server by verb and status; 0: no answer.",
 }
 GAUGES = {
-    "podwatch_queue_depth": "Pods and buffers that wait to be looked at.",
+    "podwatch_queue_depth": "Pods, buffers and ProvisioningRequests that wait to be looked at.",
     "podwatch_leader": "1 while this replica writes.",
     "podwatch_pods": "Pods that are looked at, those that have ended included.",
     "podwatch_untranslated": "Pods with something that does not choose machines, by kind.",
     "podwatch_buffers": "CapacityBuffers that are looked at.",
+    "podwatch_provisioning_requests": "ProvisioningRequests that are looked at.",
 }
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 

@@ -12,12 +12,18 @@ from hashlib import sha256
 
 import msgspec
 
-from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.kube.names import (
+    AFFINITY_TERM,
+    BOOKED_SHARE,
+    OWNED_BY_BUFFER,
+    OWNED_BY_POD,
+    OWNED_BY_PROVISIONING_REQUEST,
+)
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_demand import IS_DEMAND, NotDemand, NotYetKnown, Standing
-from bigfleet.podwatch.records import OwnRequest, WatchedPod
+from bigfleet.podwatch.records import BookedShare, OwnRequest, WatchedPod
 
 #: Leaves room for the digest in the 253 characters of a name.
 _LONGEST_PREFIX = 240
@@ -44,6 +50,17 @@ class Owner:
     name: str
     uid: str
 
+    def reference(self) -> dict[str, object]:
+        """As an object names it that belongs to it."""
+        return {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": True,
+            "blockOwnerDeletion": False,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Create:
@@ -55,25 +72,20 @@ class Create:
     spec: bytes
     #: Which of several alternatives it asks for; empty: there is one.
     term: str = ""
+    #: Of a booking.
+    share: BookedShare | None = None
 
     def body(self, *, named: bool = True) -> dict[str, object]:
         """With `named` a second create of the same object is refused by the server."""
-        owner = {
-            "apiVersion": self.owner.api_version,
-            "kind": self.owner.kind,
-            "name": self.owner.name,
-            "uid": self.owner.uid,
-            "controller": True,
-            "blockOwnerDeletion": False,
-        }
         meta: dict[str, object] = {
             "generateName": self.prefix,
             "namespace": self.key.namespace,
             "labels": {self.label: self.owner.uid},
-            "ownerReferences": [owner],
+            "ownerReferences": [self.owner.reference()],
         }
-        if self.term:
-            meta["annotations"] = {AFFINITY_TERM: self.term}
+        annotations = {AFFINITY_TERM: self.term, BOOKED_SHARE: str(self.share or "")}
+        if told := {name: text for name, text in annotations.items() if text}:
+            meta["annotations"] = told
         if named:
             meta["name"] = self.key.name
         return {"metadata": meta, "spec": msgspec.json.decode(self.spec)}
@@ -104,7 +116,28 @@ class Release:
     request: OwnRequest
 
 
-Instruction = Create | Patch | Delete | Withdraw | Release
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """A request of a booking becomes that of a pod in one write: it is never both, nor neither."""
+
+    request: OwnRequest
+    #: What would be made for the pod if there were no booking.
+    create: Create
+
+    def patch(self) -> dict[str, object]:
+        """Refused by the server where the request has changed since it was seen."""
+        create, request = self.create, self.request
+        meta: dict[str, object] = {
+            "resourceVersion": request.resource_version,
+            "labels": {OWNED_BY_PROVISIONING_REQUEST: None, create.label: create.owner.uid},
+            "ownerReferences": [create.owner.reference()],
+        }
+        if create.term:
+            meta["annotations"] = {AFFINITY_TERM: create.term}
+        return {"metadata": meta, **spec_patch(request.body.spec, create.spec)}
+
+
+Instruction = Create | Patch | Delete | Withdraw | Release | TakeOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +213,12 @@ def chunk_of_buffer(namespace: str, owner: Owner, number: int, spec: bytes) -> C
     prefix = f"cr-buffer-{owner.name}-"[:_LONGEST_PREFIX]
     key = ObjectKey(namespace, f"{prefix}{digest_of(f'{owner.uid}/{number}')}")
     return Create(key, prefix, OWNED_BY_BUFFER, owner, spec)
+
+
+def share_of_booking(namespace: str, owner: Owner, share: BookedShare, spec: bytes) -> Create:
+    prefix = f"cr-provreq-{owner.name}-"[:_LONGEST_PREFIX]
+    key = ObjectKey(namespace, f"{prefix}{digest_of(f'{owner.uid}/{share}')}")
+    return Create(key, prefix, OWNED_BY_PROVISIONING_REQUEST, owner, spec, share=share)
 
 
 def digest_of(text: str) -> str:

@@ -6,12 +6,21 @@ one of an excluded namespace is left to others.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.kube.names import (
+    AFFINITY_TERM,
+    BOOKED_SHARE,
+    OWNED_BY_BUFFER,
+    OWNED_BY_POD,
+    OWNED_BY_PROVISIONING_REQUEST,
+)
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
+from bigfleet.kube.provisioning_requests import consumed_by
 from bigfleet.model.quantities import BadQuantity
 from bigfleet.podwatch.notes import PodNote, shared
 from bigfleet.podwatch.penalties import NO_PENALTIES, Defaults, Penalties, annotated
@@ -75,6 +84,10 @@ class WatchedPod:
     claims: tuple[PodClaim, ...] = ()
     #: The UID of its controller, else its own.
     owner: str = ""
+    #: The ProvisioningRequest of its namespace whose booking it uses; empty: none.
+    consumes: str = ""
+    #: The class it says that request has; empty: it does not say.
+    consumes_class: str = ""
 
     def spec(self, defaults: Defaults, number: int = 0) -> bytes | None:
         if not self.alternatives:
@@ -86,15 +99,33 @@ class WatchedPod:
         return with_penalties(spec, self.penalties.otherwise(default))
 
 
+class DemandSource(Enum):
+    """What a CapacityRequest of ours was made for; the value is its label."""
+
+    POD = OWNED_BY_POD
+    BUFFER = OWNED_BY_BUFFER
+    PROVISIONING_REQUEST = OWNED_BY_PROVISIONING_REQUEST
+
+
+class BookedShare(NamedTuple):
+    """Which share of a booking a request is: `number` of `podSets[pod_set]`, both from 0."""
+
+    pod_set: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.pod_set}/{self.number}"
+
+
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
     key: ObjectKey
     uid: str
-    #: Of the pod or the buffer.
+    #: Of the pod, the buffer or the ProvisioningRequest.
     owner: str
     #: Empty: it does not say.
     owner_name: str
-    of_buffer: bool
+    source: DemandSource
     body: Body
     acknowledged: bool
     #: RFC 3339, as the server wrote it.
@@ -102,6 +133,9 @@ class OwnRequest:
     deleting: bool
     #: Which alternative it asks for, as its annotation says: `2/3`; empty: it does not say.
     term: str = ""
+    #: Of a booking, also once a pod has taken it over.
+    share: BookedShare | None = None
+    resource_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +161,11 @@ def watched_pod(pod: Pod, policy: Policy, bodies: Bodies) -> WatchedPod | None:
     if policy.why_not_watched(pod) is not None:
         return None
     meta = pod.metadata
+    consumes, consumes_class = consumed_by(meta.annotations)
     if pod.is_terminal:
-        return WatchedPod(meta.key, meta.uid, True)
+        return WatchedPod(
+            meta.key, meta.uid, True, consumes=consumes, consumes_class=consumes_class
+        )
     penalties, notes = annotated(meta.annotations)
     asking = _asking(pod, policy)
     return WatchedPod(
@@ -145,28 +182,39 @@ def watched_pod(pod: Pod, policy: Policy, bodies: Bodies) -> WatchedPod | None:
         _wait_of(pod),
         claims_of(meta.name, pod.spec.volumes),
         next((each.uid for each in meta.owner_references if each.controller), meta.uid),
+        consumes,
+        consumes_class,
     )
 
 
 def own_request(request: CapacityRequest, bodies: Bodies) -> OwnRequest | None:
     """None: podwatch did not write it."""
     meta = request.metadata
-    of_pod, of_buffer = meta.labels.get(OWNED_BY_POD), meta.labels.get(OWNED_BY_BUFFER)
-    owner = of_pod or of_buffer
-    if not owner:
+    source = next((each for each in DemandSource if meta.labels.get(each.value)), None)
+    if source is None:
         return None
+    owner = meta.labels[source.value]
     return OwnRequest(
         meta.key,
         meta.uid,
         owner,
         next((each.name for each in meta.owner_references if each.uid == owner), ""),
-        not of_pod,
+        source,
         bodies.of(canonical(msgspec.json.decode(request.spec))),
         request.status.phase == ACKNOWLEDGED,
         meta.creation_timestamp or "",
         meta.deletion_timestamp is not None,
         meta.annotations.get(AFFINITY_TERM, ""),
+        _share_of(meta.annotations.get(BOOKED_SHARE, "")),
+        meta.resource_version,
     )
+
+
+def _share_of(text: str) -> BookedShare | None:
+    pod_set, _, number = text.partition("/")
+    if not (pod_set.isdecimal() and number.isdecimal()):
+        return None
+    return BookedShare(int(pod_set), int(number))
 
 
 def with_penalties(spec: bytes, penalties: Penalties) -> bytes:

@@ -96,6 +96,11 @@ def requirements_in(spec: bytes) -> tuple[Requirement, ...]:
     return tuple((each.key, each.operator, each.values) for each in body.requirements)
 
 
+def resources_in(spec: bytes) -> dict[str, str]:
+    """Of a spec that was written here."""
+    return msgspec.json.decode(spec, type=_Resources).resources
+
+
 def with_requirements(spec: bytes, requirements: Sequence[Requirement]) -> bytes:
     body = msgspec.json.decode(spec, type=dict[str, object])
     return _with(body, requirements)
@@ -105,6 +110,10 @@ class _Written(msgspec.Struct):
     key: str
     operator: str
     values: tuple[str, ...] = ()
+
+
+class _Resources(msgspec.Struct):
+    resources: dict[str, str] = {}
 
 
 class _Requirements(msgspec.Struct):

@@ -27,7 +27,7 @@ class PodwatchSettings:
     )
     provisioning_requests: str = setting(
         "auto",
-        "ProvisioningRequests as demand; not built yet, so auto is false",
+        "ProvisioningRequests as demand; no shard answers what-if yet, so auto is false",
         choices=("auto", "true", "false"),
     )
     buffer_priority: int = setting(
@@ -65,7 +65,7 @@ def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
     found = []
     if settings.provisioning_requests == "true":
         text = (
-            "is true, but this version cannot answer ProvisioningRequests: that needs a shard's "
+            "is true, but no shard of this version answers ProvisioningRequests: that needs its "
             "what-if, which is not built yet; leave it at auto"
         )
         found.append(("provisioning_requests", text))

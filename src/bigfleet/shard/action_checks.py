@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # they ask these questions too
     from bigfleet.shard.ingest.ingest import Ingest
     from bigfleet.shard.machines import Machines
     from bigfleet.shard.rails.pauses import Pauses
+    from bigfleet.shard.rails.verification import Verification
     from bigfleet.shard.reconciling.reconciler import Reconciler
     from bigfleet.shard.settings import CurrentShardSettings
     from bigfleet.shard.thrash_watch import ThrashWatch
@@ -38,6 +39,7 @@ class CheckedParts(Protocol):
     reconciler: "Reconciler"
     owned_machines: "OwnedMachines"
     decision_loop: "DecisionLoop"
+    verification: "Verification"
     store: "KeptState"
     thrash: "ThrashWatch"
 
@@ -148,5 +150,5 @@ class ActionChecks:
     def why_held(self, action: Action, at: Instant) -> Reason | None:
         return self._parts.thrash.why_held(action, at)
 
-    def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
-        return {}
+    def vetoes(self, actions: Sequence[Action], at: Instant) -> Mapping[int, Reason]:
+        return self._parts.verification.vetoes(actions, at)

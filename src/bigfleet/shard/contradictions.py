@@ -24,7 +24,7 @@ def contradictions_of(settings: ShardSettings) -> Contradictions:
         if _value(settings, low) > _value(settings, high)
     ]
     found += _names(settings) + _addresses(settings) + _providers(settings)
-    return found + _of_single_providers(settings)
+    return found + _of_single_providers(settings) + _of_verifier(settings)
 
 
 def _value(settings: ShardSettings, key: str) -> float:
@@ -69,6 +69,16 @@ def _providers(settings: ShardSettings) -> Contradictions:
             found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
         seen.add(name)
     return found
+
+
+def _of_verifier(settings: ShardSettings) -> Contradictions:
+    from bigfleet.verifier.policy import problems_of  # the help of a process needs none of it
+
+    chosen = settings.verifier
+    problems = problems_of(
+        chosen.freeze_windows, chosen.spend_ceiling, chosen.reclaim_zone_fraction
+    )
+    return [(f"verifier.{name}", problem) for name, problem in problems.items()]
 
 
 def _of_single_providers(settings: ShardSettings) -> Contradictions:

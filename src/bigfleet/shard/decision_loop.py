@@ -48,6 +48,7 @@ from bigfleet.shard.thrash_watch import ThrashWatch
 
 if TYPE_CHECKING:
     from bigfleet.shard.coordination.coordination import Coordination
+    from bigfleet.shard.rails.verification import Verification
 
 #: Decisions that can still be listed; the journal keeps all of them.
 REMEMBERED = 2000
@@ -61,6 +62,7 @@ class DecisionNeighbours(Protocol):
     """Parts that are made after the decision loop."""
 
     coordination: "Coordination"
+    verification: "Verification"
 
 
 class DecisionLoop:
@@ -189,6 +191,7 @@ class DecisionLoop:
         snapshot = self._machines.inventory.snapshot()
         self._drop_unclaimed(snapshot, at)
         self._given_up.clear()
+        self._parts.verification.on_cycle_begun(self._memory.reservations)
         self._judged = dict(self._asked)
         return CycleInput(
             self.number,
@@ -221,6 +224,8 @@ class DecisionLoop:
             self._preempted,
             at,
         )
+        started = (action.machine for _, action in disposed.enqueued())
+        self._parts.verification.on_started(started, at)
         self.finished = FinishedCycle(
             given,
             decision,

@@ -104,7 +104,7 @@ class KeptRows:
 
 
 #: The tables of `state.db`.
-DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION, ADMIN = (
+DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION, ADMIN, VERIFIER = (
     "drains",
     "reservations",
     "pauses",
@@ -113,4 +113,5 @@ DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION, ADMIN = (
     "marks",
     "coordination",
     "admin",
+    "verifier",
 )

@@ -21,6 +21,7 @@ HISTOGRAMS = {
     "request_bootstrap_seconds": "Bootstrap blobs, from request to answer.",
     "eviction_seconds": "Reclaim instructions, from sending to the completion ack.",
     "provider_rpc_seconds": "Calls to providers.",
+    "journal_fsync_seconds": "Journal writes forced to disk, about one a second.",
     "loop_lag_seconds": "How late the event loop was.",
     "phase1_proposal_duration_seconds": "Proposals at the broker; each counts with the mean of its "
     "cycle, which both modes share.",
@@ -49,6 +50,9 @@ COUNTERS = {
     "preemption_reservation_misses_total": "Freed victims lost to a higher Need.",
     "reclaims_capped_total": "Reclaims held by the cap.",
     "preempts_capped_total": "Preempts held by the cap.",
+    "verifier_vetoes_total": "Actions the verifier vetoed, by invariant.",
+    "verifier_incidents_total": "Vetoes of what the engine must never ask for, by invariant.",
+    "verifier_errors_total": "Batches the verifier failed on: what is destructive was vetoed.",
     "rollups_total": "Roll-ups by result.",
     "rollups_rejected_total": "Roll-ups refused, by cluster and reason.",
     "session_lifecycle_total": "Sessions installed, removed, replaced, stalled.",
@@ -76,6 +80,9 @@ COUNTERS = {
     "creates_avoided_total": "Creates saved by an offering's back-off.",
     "thrash_findings_total": "Machines seen to go back and forth, and preemptions that repeat or "
     "cause each other, by kind.",
+    "journal_bytes_total": "Bytes written to the journal.",
+    "journal_write_errors_total": "Writes of the journal that failed.",
+    "journal_gaps_total": "Cycles that are not in the journal: the disk was full, slow or gone.",
 }
 GAUGES = {
     "epoch": "Which start of the shard this is.",
@@ -121,17 +128,21 @@ GAUGES = {
     "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
     "pinned workload may be interrupted.",
     "audit_lines_lost": "Audit lines that never reached the file.",
-    "journal_degraded": "1 while the audit log, the journal people read, cannot be written.",
+    "journal_degraded": "1 while the journal or the audit log cannot be written.",
+    "journal_lag_seconds": "How long the oldest record that is not on disk yet has waited.",
+    "journal_oldest_timestamp_seconds": "How far back the journal goes.",
     "state_degraded": "1 while state.db cannot be written.",
 }
 
 
 _PLAIN = (
-    *("cycles_total", "cycle_errors_total", "creates_avoided_total"),
+    *("cycles_total", "cycle_errors_total", "creates_avoided_total", "verifier_errors_total"),
+    *("journal_bytes_total", "journal_write_errors_total", "journal_gaps_total"),
     *("session_identity_rejected_total", "session_misbound_total", "outbox_overflows_total"),
 )
 _CLOSED = (
     ("session_lifecycle_total", "event", ("installed", "removed", "replaced", "stalled")),
+    ("verifier_incidents_total", "invariant", ("V1", "V2", "V4", "V9", "V12")),
     ("rollups_total", "result", ("accepted", "held", "rejected")),
     ("drains_aborted_total", "reason", ("pdb", "cancelled", "no_session", "refused")),
     ("phase1_occ_proposals_total", "outcome", ("committed", "conflict")),

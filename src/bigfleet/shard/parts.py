@@ -29,6 +29,7 @@ from bigfleet.shard.effects import (
     LOST,
     PAUSES,
     RESERVATIONS,
+    VERIFIER,
     Effects,
     KeptState,
 )
@@ -49,6 +50,7 @@ from bigfleet.shard.machines import Machines
 from bigfleet.shard.need_judge import NeedJudge
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.rails.verification import Verification
 from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
@@ -156,6 +158,7 @@ class Parts:
         self.quotas = Quotas(effects, machines, kept, self.reconciler, self.offerings)
         self.bindings = Bindings(effects, self.sessions, self.ingest)
         self.action_checks = ActionChecks(self)
+        self.verification = Verification(effects, self, start.epoch)
         self.shortfalls = Shortfalls(effects)
         self.need_judge = NeedJudge(self)
         self.decision_loop = DecisionLoop(
@@ -182,6 +185,7 @@ class Parts:
         self.pauses.load(start.rows(PAUSES), start.at)
         self.pauses.on_coordinator(kept_pauses(kept, start.at), start.at)
         self.decision_loop.load(start.rows(RESERVATIONS))
+        self.verification.load(start.rows(VERIFIER))
         self.coordination = Coordination(
             CoordinationContext(
                 start.settings.id,

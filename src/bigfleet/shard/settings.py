@@ -206,6 +206,29 @@ class ThrashSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifierSettings:
+    enabled: bool = setting(
+        True, "check every action independently of the engine before it is done", reloadable=True
+    )
+    freeze_windows: tuple[str, ...] = setting(
+        (),
+        "CRON for DURATION [cluster=A,B] [zone=A,B] [kind=Reclaim,Delete], such as '0 22 * * fri "
+        "for 60h cluster=shop': no Reclaim and no Delete then (UTC); may be repeated",
+        reloadable=True,
+    )
+    spend_ceiling: float = setting(
+        0.0, "dollars per hour beyond which nothing is bought; 0: no ceiling", reloadable=True
+    )
+    reclaim_zone_fraction: float = setting(
+        0.5,
+        "part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any, "
+        "as where rails.reclaim_cap_fraction is 0",
+        reloadable=True,
+        most=1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """Passed through to the engine, whose page derives the numbers."""
 
@@ -294,6 +317,7 @@ class ShardSettings:
     release: ReleaseSettings = ReleaseSettings()
     offerings: OfferingSettings = OfferingSettings()
     thrash: ThrashSettings = ThrashSettings()
+    verifier: VerifierSettings = VerifierSettings()
     session: SessionSettings = SessionSettings()
     report: ReportSettings = ReportSettings()
     journal: JournalSettings = JournalSettings()

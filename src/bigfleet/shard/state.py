@@ -290,6 +290,9 @@ class ShardState:
             store_error=parts.store.trouble,
             failed_machines=parts.failures.count(),
             clusters_refused=parts.ingest.refused_clusters(),
+            verifier_incidents=parts.verification.incidents,
+            verifier_incident=parts.verification.last_incident,
+            verifier_error=parts.verification.error,
         )
 
     def quarantines(self) -> tuple[Quarantine, ...]:
@@ -346,6 +349,7 @@ class ShardState:
             "failingNeeds": len(parts.failing),
             "needStates": len(parts.need_judge),
             "calls": len(parts.calls),
+            "verifierReclaims": len(parts.verification),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
             "series": self.effects.counts.series,

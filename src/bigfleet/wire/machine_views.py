@@ -129,14 +129,15 @@ MACHINE_VIEW = RecordCodec(
     failed=RecordCodec(FailedView, pb.FailedView),
 )
 #: A state or capacity type of a later version is one no machine has.
+SELECTOR = RecordCodec(
+    MachineSelector,
+    shared.MachineSelector,
+    Unused("max_count"),
+    labels=Conversion(dict, lambda labels: tuple(sorted(labels.items()))),
+)
 QUERY = RecordCodec(
     MachineQuery,
     pb.ListMachinesRequest,
-    selector=RecordCodec(
-        MachineSelector,
-        shared.MachineSelector,
-        Unused("max_count"),
-        labels=Conversion(dict, lambda labels: tuple(sorted(labels.items()))),
-    ),
+    selector=SELECTOR,
     limit=NOT_NEGATIVE,
 )

@@ -68,6 +68,8 @@ class Gate(Enum):
     #: shard id is refused as such before names are checked.
     SHARD = "shard"
     READERS = "readers"
+    #: Readers, and `bigfleet://cluster/<id>`, whose request is compared with its own name.
+    READERS_AND_CLUSTER = "readers, and a cluster about itself"
     ADMINS = "admins"
 
 
@@ -76,11 +78,20 @@ def require(gate: Gate, peer: Peer) -> None:
     match gate:
         case Gate.READERS:
             require_reader(peer)
+        case Gate.READERS_AND_CLUSTER:
+            if not (peer.authenticated and cluster_of(peer)):
+                require_reader(peer)
         case Gate.ADMINS:
             require_admin(peer)
         case Gate.CLUSTER:
             if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
                 raise refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
+
+
+def cluster_of(peer: Peer) -> str:
+    """The cluster that calls; empty: another caller."""
+    identity = (peer.identity or "") if peer.authenticated else ""
+    return identity.removeprefix(CLUSTER_PREFIX) if identity.startswith(CLUSTER_PREFIX) else ""
 
 
 def require_cluster(peer: Peer, cluster: str) -> None:

@@ -14,6 +14,17 @@ from google.protobuf.message import DecodeError
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -42,9 +53,22 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.model.thrash import ThrashFinding
+from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_cluster
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
+from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.machine_answers import (
+    CYCLE_CALL,
+    CYCLE_VIEW,
+    DECISION_LIST,
+    DECISION_QUERY,
+    MACHINE_ANSWER,
+    MACHINE_CALL,
+    WHY_NOT,
+    WHY_NOT_CALL,
+)
 from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
 from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
@@ -57,12 +81,17 @@ from bigfleet.wire.rpcs import (
     Page,
     RpcClient,
     Service,
+    cluster_of,
     no_arguments,
     read_as,
+    refused,
     require_cluster,
     rows,
 )
 from bigfleet.wire.thrash_findings import THRASH_FINDING
+from bigfleet.wire.verifier_views import POLICY_SET, VERIFIER, policy_arguments, policy_request
+from bigfleet.wire.what_ifs import MOST_BYTES as MOST_WHAT_IF_BYTES
+from bigfleet.wire.what_ifs import answer_message, answer_of, call_message, call_of
 
 if TYPE_CHECKING:
     from bigfleet.wire.real_times import WireTimes
@@ -73,6 +102,8 @@ _MOST_SELECTED = 10_000
 FRAME_BYTES = 256 * 1024
 #: Seconds: an operator has something newer to tell by then.
 REPORT_DEADLINE = 10.0
+#: Seconds: a minute of engine time, and the way there and back.
+WHAT_IF_DEADLINE = 90.0
 _EVERYTHING = MachineQuery()
 
 
@@ -113,9 +144,20 @@ class ShardAdminHandler(ReportHandler, Protocol):
         """A sentence."""
 
     async def thrash(self) -> Sequence[ThrashFinding]: ...
+    async def verifier(self) -> VerifierView: ...
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet: ...
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer: ...
+    async def why_not(self, call: WhyNotCall) -> WhyNot: ...
+    async def decisions(self, query: DecisionQuery) -> DecisionList: ...
+    async def cycle(self, call: CycleCall) -> CycleView: ...
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -213,6 +255,37 @@ def answering_reports(handler: ReportHandler) -> Answering:
 REPORT_CLUSTER = SHARD_ADMIN.by_hand("ReportCluster", Kind.READ, Gate.CLUSTER, answering_reports)
 
 
+def answering_what_ifs(handler: ShardAdminHandler) -> Answering:
+    """A cluster may ask about its own demand, and is told of itself only."""
+
+    async def answer(content: bytes, peer: Peer) -> bytes:
+        call = call_of(read_as(pb.WhatIfRequest, content, MOST_WHAT_IF_BYTES))
+        cluster = cluster_of(peer)
+        if cluster and not is_about(call, cluster):
+            raise refused(peer, f"an edit of the demand of {cluster}, in the latest cycle")
+        told = await handler.what_if(call)
+        if cluster:
+            told = part_of_cluster(told, cluster)
+        return answer_message(told).SerializeToString(deterministic=True)
+
+    return answer
+
+
+WHAT_IF = SHARD_ADMIN.by_hand(
+    "WhatIf", Kind.READ, Gate.READERS_AND_CLUSTER, answering_what_ifs, "whatif"
+)
+
+
+class WhatIfClient(RpcClient):
+    """A person's end, or a cluster's about its own demand."""
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        """RESOURCE_EXHAUSTED: two are running already; UNIMPLEMENTED: the shard is older."""
+        request = call_message(call).SerializeToString()
+        content = await self.line.call(WHAT_IF.path, request, WHAT_IF_DEADLINE)
+        return WHAT_IF.read(content, pb.WhatIfResponse, answer_of)
+
+
 class ClusterReportClient(RpcClient):
     """An operator's end; every failure is a Rejected, and nothing is told twice."""
 
@@ -243,7 +316,7 @@ class ClusterReportClient(RpcClient):
             raise Rejected(Code.INTERNAL, text) from None
 
 
-class ShardAdminClient(RpcClient):
+class ShardAdminClient(WhatIfClient):
     """Records out, records back, every failure a Rejected: UNIMPLEMENTED of an older shard."""
 
     status = SHARD_ADMIN.read(
@@ -356,6 +429,22 @@ class ShardAdminClient(RpcClient):
         rows(pb.ListThrashResponse, "findings", THRASH_FINDING),
         "reports thrash",
     )
+    verifier = SHARD_ADMIN.read(
+        "GetVerifier",
+        pb.GetVerifierRequest,
+        no_arguments,
+        ShardAdminHandler.verifier,
+        VERIFIER,
+        "reports verifier",
+    )
+    set_verifier_policy = SHARD_ADMIN.write(
+        "SetVerifierPolicy",
+        policy_request,
+        policy_arguments,
+        ShardAdminHandler.set_verifier_policy,
+        POLICY_SET,
+        "reports verifier",
+    )
     needs = SHARD_ADMIN.listing(
         "ListNeeds",
         need_query_message,
@@ -363,6 +452,45 @@ class ShardAdminClient(RpcClient):
         Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
         "needs",
+    )
+    explain_need = SHARD_ADMIN.read(
+        "ExplainNeed",
+        EXPLAIN_NEED_CALL.message,
+        lambda request: (EXPLAIN_NEED_CALL.record(request),),
+        ShardAdminHandler.explain_need,
+        NEED_EXPLANATION,
+        "why",
+    )
+    explain_machine = SHARD_ADMIN.read(
+        "ExplainMachine",
+        MACHINE_CALL.message,
+        lambda request: (MACHINE_CALL.record(request),),
+        ShardAdminHandler.explain_machine,
+        MACHINE_ANSWER,
+        "why",
+    )
+    why_not = SHARD_ADMIN.read(
+        "WhyNot",
+        WHY_NOT_CALL.message,
+        lambda request: (WHY_NOT_CALL.record(request),),
+        ShardAdminHandler.why_not,
+        WHY_NOT,
+        "why-not",
+    )
+    decisions = SHARD_ADMIN.read(
+        "ListDecisions",
+        DECISION_QUERY.message,
+        lambda request: (DECISION_QUERY.record(request),),
+        ShardAdminHandler.decisions,
+        DECISION_LIST,
+    )
+    cycle = SHARD_ADMIN.read(
+        "GetCycle",
+        CYCLE_CALL.message,
+        lambda request: (CYCLE_CALL.record(request),),
+        ShardAdminHandler.cycle,
+        CYCLE_VIEW,
+        "why",
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(

@@ -39,6 +39,8 @@ def _kept_of(message: pb.OfferRequest) -> Mapping[str, Any]:
 
 _REQUIREMENTS = Conversion(requirement_messages, requirements_of)
 _KEPT = ("keep_machines", "keep_per_mille")
+#: Of a machine for a transfer, in seconds: a week. Longer is not a transfer.
+_LONGEST_RESERVE = 7 * 24 * 3600
 USAGE = RecordCodec(QuotaUsage, pb.QuotaUsage)
 GRANT = RecordCodec(QuotaGrant, pb.QuotaGrant)
 BACKOFF = RecordCodec(OfferingBackoff, pb.OfferingBackoff)
@@ -59,6 +61,6 @@ OFFER = RecordCodec(
     min_unit=RESOURCES,
     deficit=RESOURCES,
     # Whole seconds: what is kept is kept a little longer rather than shorter.
-    reserve_seconds=Conversion(math.ceil, float),
+    reserve_seconds=Conversion(math.ceil, lambda asked: float(min(asked, _LONGEST_RESERVE))),
 )
 OFFER_REPLY = RecordCodec(OfferReply, pb.OfferReply, covered=RESOURCES)

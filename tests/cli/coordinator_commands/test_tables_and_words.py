@@ -111,10 +111,13 @@ def test_the_line_of_a_shard_says_all_that_holds_it_back() -> None:
     assert state_text(ShardCondition(held, (QUARANTINE,), (OFFERING, OFFERING))) == (
         "not ready: not listed yet; 2 arriving, 3 blocked, 4 short; 5 pods stuck; "
         "2 pauses in force; dry-run; 1 quarantine; "
-        "2 offerings out of stock; breaker open: sim; the journal cannot be written"
+        "2 offerings out of stock; breaker open: sim; "
+        "1 verifier incident: bigfleet reports verifier; the verifier fails; "
+        "the journal cannot be written"
     )
     well = replace(STATUS, not_ready_reason="", pauses=(), dry_run=False, journal_degraded=False)
     well = replace(well, need_states=NeedCounts(met=3), stuck_pods=0)
+    well = replace(well, verifier_incidents=0, verifier_error="")
     closed = replace(STATUS.providers[0], breaker_open=False)
     assert state_text(ShardCondition(replace(well, providers=(closed,)), (), ())) == "ready"
     assert state_text(ShardCondition(replace(well, providers=()), (), ())) == "ready; no provider"

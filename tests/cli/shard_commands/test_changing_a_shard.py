@@ -117,6 +117,8 @@ async def test_a_pause_of_the_flag_is_lifted_where_it_was_set(tmp_path: Path) ->
         ("quarantines", "release", "rollup", "shop", *WHY),
         ("quarantines", "release", "rollup", "shop", "--accept"),
         ("reports", "offerings", "--reset", "sim/std-2/b/OnDemand"),
+        ("reports", "verifier", "--spend-ceiling", "9"),
+        ("reports", "verifier", "--zone-fraction", "2", *WHY),
     ],
     ids=" ".join,
 )
@@ -227,6 +229,27 @@ async def test_an_offering_without_stock_is_shown_and_reset(tmp_path: Path) -> N
             assert "may be bought again" in await shard.shown(*reset, *WHY)
             unknown = await shard.run("reports", "offerings", "--reset", "sim/x/y/Spot", *WHY)
             assert unknown.exit_code == 3
+
+
+async def test_the_policy_of_the_verifier_is_shown_set_and_given_back(tmp_path: Path) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        verb = ("reports", "verifier")
+        assert "0 freeze windows, no spend ceiling" in await shard.shown(*verb)
+        window = "0 22 * * fri for 60h cluster=shop"
+        said = await shard.shown(*verb, "--freeze", window, "--spend-ceiling", "120.5", *WHY)
+        assert "1 freeze window, $120.50/h at most, 0.5 of a zone a minute" in said
+        (item,) = (await shard.document(*verb))["items"]
+        assert item["policy"]["freezeWindows"] == [window]
+        assert item["setBy"]["reason"] == WHY[1]
+        for wrong, why in (("fridays", "is not a freeze window"), ("nan", "dollars per hour")):
+            flag = "--spend-ceiling" if wrong == "nan" else "--freeze"
+            refused = await shard.run(*verb, flag, wrong, *WHY)
+            assert refused.exit_code == 2
+            assert why in refused.stderr
+        assert "0 freeze windows, $120.50/h" in await shard.shown(*verb, "--freeze", "none", *WHY)
+        assert "no spend ceiling" in await shard.shown(*verb, "--from-settings", *WHY)
+        logged = await shard.shown(*verb)
+        assert "settings" in logged
 
 
 def _state_of(shard: LiveShard, machine: str) -> MachineState:

@@ -72,14 +72,16 @@ def test_a_report_that_is_overdue_is_shown_as_such() -> None:
 
 
 def test_the_headline_says_that_something_is_paused() -> None:
-    assert headline_of(STATUS, 1).endswith("4 short; 5 pods stuck; 2 pauses in force")
+    calm = replace(STATUS, verifier_incidents=0, verifier_error="")
+    assert headline_of(calm, 1).endswith("4 short; 5 pods stuck; 2 pauses in force")
     assert "pause" not in headline_of(replace(STATUS, pauses=()), 1)
 
 
 def test_a_pause_of_the_whole_fleet_is_counted_once() -> None:
     pause = STATUS.pauses[0]
     twice = (pause, replace(pause, source=PauseSource.COORDINATOR))
-    assert headline_of(replace(STATUS, pauses=twice), 1).endswith("; 1 pause in force")
+    said = headline_of(replace(STATUS, pauses=twice), 1)
+    assert said.endswith("; 1 pause in force; 1 verifier incident; the verifier fails")
 
 
 DEMAND = {

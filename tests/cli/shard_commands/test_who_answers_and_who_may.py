@@ -21,6 +21,7 @@ READS = (
     "pause list",
     "reports offerings",
     "reports thrash",
+    "reports verifier",
 )
 
 
@@ -79,6 +80,7 @@ async def test_a_reader_changes_nothing(tmp_path: Path) -> None:
             ("machines", "clear", "m-1", "--mode", "retry"),
             ("quarantines", "release", "list", "sim", "--accept"),
             ("reports", "offerings", "--reset", "sim/a/b/Spot"),
+            ("reports", "verifier", "--freeze", "none"),
         ):
             refused = await shard.run(*words, *WHY)
             assert (refused.exit_code, refused.stdout) == (4, "")

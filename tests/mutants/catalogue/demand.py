@@ -24,7 +24,7 @@ DEMAND = (
     Mutant(
         "a row that persists gets the arrival of the new roll-up",
         "needs_table.py",
-        "_keep_arrivals(block, before)",
+        "keep_arrivals(block, before)",
         "pass",
         "loop",
     ),

@@ -36,8 +36,8 @@ RELEASE = (
     Mutant(
         "bare metal is released like spot",
         "release.py",
-        "hold_of_type[capacity_type] = hold",
-        "hold_of_type[capacity_type] = hold_of_type[CapacityType.BARE_METAL] = hold",
+        "if capacity_type not in _RELEASABLE:\n        return 0",
+        "if capacity_type is CapacityType.BARE_METAL:\n        capacity_type = CapacityType.SPOT",
     ),
     Mutant(
         "a held machine is released",

@@ -43,6 +43,35 @@ DRAIN_STAGE_EVICTING: DrainStage.ValueType  # 2
 DRAIN_STAGE_PROVIDER: DrainStage.ValueType  # 3
 Global___DrainStage: _TypeAlias = DrainStage  # noqa: Y015
 
+class _WhyNotQuestion:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WhyNotQuestionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WhyNotQuestion.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WHY_NOT_QUESTION_UNSPECIFIED: _WhyNotQuestion.ValueType  # 0
+    WHY_NOT_QUESTION_ASSIGNED: _WhyNotQuestion.ValueType  # 1
+    """Needs machine and need."""
+    WHY_NOT_QUESTION_REMOVED: _WhyNotQuestion.ValueType  # 2
+    """Needs the machine."""
+    WHY_NOT_QUESTION_PREEMPTED: _WhyNotQuestion.ValueType  # 3
+    """Needs machine and need."""
+    WHY_NOT_QUESTION_SATISFIED: _WhyNotQuestion.ValueType  # 4
+    """Needs the need."""
+
+class WhyNotQuestion(_WhyNotQuestion, metaclass=_WhyNotQuestionEnumTypeWrapper): ...
+
+WHY_NOT_QUESTION_UNSPECIFIED: WhyNotQuestion.ValueType  # 0
+WHY_NOT_QUESTION_ASSIGNED: WhyNotQuestion.ValueType  # 1
+"""Needs machine and need."""
+WHY_NOT_QUESTION_REMOVED: WhyNotQuestion.ValueType  # 2
+"""Needs the machine."""
+WHY_NOT_QUESTION_PREEMPTED: WhyNotQuestion.ValueType  # 3
+"""Needs machine and need."""
+WHY_NOT_QUESTION_SATISFIED: WhyNotQuestion.ValueType  # 4
+"""Needs the need."""
+Global___WhyNotQuestion: _TypeAlias = WhyNotQuestion  # noqa: Y015
+
 class _OwnerSource:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -145,6 +174,49 @@ CLEAR_MODE_RETRY: ClearMode.ValueType  # 2
 CLEAR_MODE_FORGET: ClearMode.ValueType  # 3
 """Drop the record until the provider reports another state."""
 Global___ClearMode: _TypeAlias = ClearMode  # noqa: Y015
+
+class _CandidateOutcome:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CandidateOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CandidateOutcome.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CANDIDATE_OUTCOME_UNSPECIFIED: _CandidateOutcome.ValueType  # 0
+    CANDIDATE_OUTCOME_CREDITED: _CandidateOutcome.ValueType  # 1
+    """The Need had it already."""
+    CANDIDATE_OUTCOME_CHOSEN: _CandidateOutcome.ValueType  # 2
+    CANDIDATE_OUTCOME_NOT_NEEDED: _CandidateOutcome.ValueType  # 3
+    CANDIDATE_OUTCOME_REQUIREMENT: _CandidateOutcome.ValueType  # 4
+    CANDIDATE_OUTCOME_MIN_UNIT: _CandidateOutcome.ValueType  # 5
+    CANDIDATE_OUTCOME_DOMAIN: _CandidateOutcome.ValueType  # 6
+    CANDIDATE_OUTCOME_HELD: _CandidateOutcome.ValueType  # 7
+    """Another Need claims it."""
+    CANDIDATE_OUTCOME_STATE: _CandidateOutcome.ValueType  # 8
+    CANDIDATE_OUTCOME_RESERVED: _CandidateOutcome.ValueType  # 9
+    CANDIDATE_OUTCOME_QUOTA: _CandidateOutcome.ValueType  # 10
+    CANDIDATE_OUTCOME_UNSEEN: _CandidateOutcome.ValueType  # 11
+    CANDIDATE_OUTCOME_SPREAD: _CandidateOutcome.ValueType  # 12
+    CANDIDATE_OUTCOME_BACKOFF: _CandidateOutcome.ValueType  # 13
+
+class CandidateOutcome(_CandidateOutcome, metaclass=_CandidateOutcomeEnumTypeWrapper): ...
+
+CANDIDATE_OUTCOME_UNSPECIFIED: CandidateOutcome.ValueType  # 0
+CANDIDATE_OUTCOME_CREDITED: CandidateOutcome.ValueType  # 1
+"""The Need had it already."""
+CANDIDATE_OUTCOME_CHOSEN: CandidateOutcome.ValueType  # 2
+CANDIDATE_OUTCOME_NOT_NEEDED: CandidateOutcome.ValueType  # 3
+CANDIDATE_OUTCOME_REQUIREMENT: CandidateOutcome.ValueType  # 4
+CANDIDATE_OUTCOME_MIN_UNIT: CandidateOutcome.ValueType  # 5
+CANDIDATE_OUTCOME_DOMAIN: CandidateOutcome.ValueType  # 6
+CANDIDATE_OUTCOME_HELD: CandidateOutcome.ValueType  # 7
+"""Another Need claims it."""
+CANDIDATE_OUTCOME_STATE: CandidateOutcome.ValueType  # 8
+CANDIDATE_OUTCOME_RESERVED: CandidateOutcome.ValueType  # 9
+CANDIDATE_OUTCOME_QUOTA: CandidateOutcome.ValueType  # 10
+CANDIDATE_OUTCOME_UNSEEN: CandidateOutcome.ValueType  # 11
+CANDIDATE_OUTCOME_SPREAD: CandidateOutcome.ValueType  # 12
+CANDIDATE_OUTCOME_BACKOFF: CandidateOutcome.ValueType  # 13
+Global___CandidateOutcome: _TypeAlias = CandidateOutcome  # noqa: Y015
 
 class _QuarantineKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -263,6 +335,9 @@ class ShardStatus(_message.Message):
     FAILED_MACHINES_FIELD_NUMBER: _builtins.int
     CPU_CORES_FIELD_NUMBER: _builtins.int
     RESIDENT_BYTES_FIELD_NUMBER: _builtins.int
+    VERIFIER_INCIDENTS_FIELD_NUMBER: _builtins.int
+    VERIFIER_INCIDENT_FIELD_NUMBER: _builtins.int
+    VERIFIER_ERROR_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -292,6 +367,12 @@ class ShardStatus(_message.Message):
     tell.
     """
     resident_bytes: _builtins.int
+    verifier_incidents: _builtins.int
+    """Vetoes of what the engine must never ask for, since the shard started; GetVerifier has them."""
+    verifier_incident: _builtins.str
+    """The newest of them, as a sentence."""
+    verifier_error: _builtins.str
+    """Why the verifier itself fails; empty: it works."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -332,10 +413,13 @@ class ShardStatus(_message.Message):
         failed_machines: _builtins.int = ...,
         cpu_cores: _builtins.float = ...,
         resident_bytes: _builtins.int = ...,
+        verifier_incidents: _builtins.int = ...,
+        verifier_incident: _builtins.str = ...,
+        verifier_error: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1078,6 +1162,304 @@ class FailedView(_message.Message):
 Global___FailedView: _TypeAlias = FailedView  # noqa: Y015
 
 @_typing.final
+class ExplainStep(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    REMAINING_FIELD_NUMBER: _builtins.int
+    MACHINE_IDS_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    text: _builtins.str
+    @_builtins.property
+    def covered(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def remaining(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        phase: _builtins.str = ...,
+        text: _builtins.str = ...,
+        covered: _provider_pb2.Resources | None = ...,
+        remaining: _provider_pb2.Resources | None = ...,
+        machine_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "remaining", b"remaining"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "machine_ids", b"machine_ids", "phase", b"phase", "remaining", b"remaining", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainStep: _TypeAlias = ExplainStep  # noqa: Y015
+
+@_typing.final
+class ExplainMachineRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    cycle: _builtins.int
+    """0: the last finished one; NOT_FOUND or OUT_OF_RANGE where it is not kept."""
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainMachineRequest: _TypeAlias = ExplainMachineRequest  # noqa: Y015
+
+@_typing.final
+class ExplainMachineResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    MACHINE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    KEEP_RANK_FIELD_NUMBER: _builtins.int
+    RELEASE_AFTER_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    keep_rank: _builtins.int
+    """Its place among the Configured machines of its cluster, the first kept first; 0: none."""
+    release_after_unix_nanos: _builtins.int
+    """0: it is not released as it stands."""
+    @_builtins.property
+    def machine(self) -> Global___MachineView: ...
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExplainStep]: ...
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        machine: Global___MachineView | None = ...,
+        sentence: _builtins.str = ...,
+        steps: _abc.Iterable[Global___ExplainStep] | None = ...,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        keep_rank: _builtins.int = ...,
+        release_after_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["machine", b"machine"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "cycle", b"cycle", "keep_rank", b"keep_rank", "machine", b"machine", "release_after_unix_nanos", b"release_after_unix_nanos", "sentence", b"sentence", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainMachineResponse: _TypeAlias = ExplainMachineResponse  # noqa: Y015
+
+@_typing.final
+class WhyNotRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUESTION_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    question: Global___WhyNotQuestion.ValueType
+    machine_id: _builtins.str
+    cycle: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        question: Global___WhyNotQuestion.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "machine_id", b"machine_id", "need", b"need", "question", b"question"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhyNotRequest: _TypeAlias = WhyNotRequest  # noqa: Y015
+
+@_typing.final
+class WhyNotResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    BLOCKING_FIELD_NUMBER: _builtins.int
+    CHECKS_FIELD_NUMBER: _builtins.int
+    WOULD_CHANGE_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    @_builtins.property
+    def blocking(self) -> _common_pb2.Check:
+        """The first failed one; absent: what was expected holds."""
+
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Check]:
+        """In the order they are evaluated."""
+
+    @_builtins.property
+    def would_change(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        sentence: _builtins.str = ...,
+        blocking: _common_pb2.Check | None = ...,
+        checks: _abc.Iterable[_common_pb2.Check] | None = ...,
+        would_change: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["blocking", b"blocking"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocking", b"blocking", "checks", b"checks", "cycle", b"cycle", "sentence", b"sentence", "would_change", b"would_change"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhyNotResponse: _TypeAlias = WhyNotResponse  # noqa: Y015
+
+@_typing.final
+class ListDecisionsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CYCLE_FIELD_NUMBER: _builtins.int
+    TO_CYCLE_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    from_cycle: _builtins.int
+    """0: the oldest that is remembered."""
+    to_cycle: _builtins.int
+    """0: the newest."""
+    cluster_id: _builtins.str
+    machine_id: _builtins.str
+    limit: _builtins.int
+    """The newest so many; 0: 1000, which is also the most."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_common_pb2.ActionKind.ValueType]: ...
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        from_cycle: _builtins.int = ...,
+        to_cycle: _builtins.int = ...,
+        kinds: _abc.Iterable[_common_pb2.ActionKind.ValueType] | None = ...,
+        cluster_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "from_cycle", b"from_cycle", "kinds", b"kinds", "limit", b"limit", "machine_id", b"machine_id", "need", b"need", "to_cycle", b"to_cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDecisionsRequest: _TypeAlias = ListDecisionsRequest  # noqa: Y015
+
+@_typing.final
+class ListDecisionsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """Older ones match, or are no longer remembered."""
+    @_builtins.property
+    def decisions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    def __init__(
+        self,
+        *,
+        decisions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        truncated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDecisionsResponse: _TypeAlias = ListDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class GetCycleRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    FIRST_INDEX_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    limit: _builtins.int
+    """0: 1000, which is also the most."""
+    first_index: _builtins.int
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        limit: _builtins.int = ...,
+        first_index: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "first_index", b"first_index", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCycleRequest: _TypeAlias = GetCycleRequest  # noqa: Y015
+
+@_typing.final
+class GetCycleResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    TOTAL_ACTIONS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    UNSATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    total_actions: _builtins.int
+    machines: _builtins.int
+    needs: _builtins.int
+    unsatisfied_needs: _builtins.int
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
+        """In order of emission."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        total_actions: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        needs: _builtins.int = ...,
+        unsatisfied_needs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "machines", b"machines", "needs", b"needs", "total_actions", b"total_actions", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCycleResponse: _TypeAlias = GetCycleResponse  # noqa: Y015
+
+@_typing.final
 class GetMachineStoryRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1650,6 +2032,225 @@ class TraceAction(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TraceAction: _TypeAlias = TraceAction  # noqa: Y015
+
+@_typing.final
+class VerifierPolicy(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FREEZE_WINDOWS_FIELD_NUMBER: _builtins.int
+    SPEND_CEILING_FIELD_NUMBER: _builtins.int
+    RECLAIM_ZONE_FRACTION_FIELD_NUMBER: _builtins.int
+    spend_ceiling: _builtins.float
+    """Dollars per hour; 0: no ceiling."""
+    reclaim_zone_fraction: _builtins.float
+    """Part of a cluster's machines in one zone that may be reclaimed within a minute; 0: any."""
+    @_builtins.property
+    def freeze_windows(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """CRON for DURATION [cluster=A,B] [zone=A,B] [kind=Reclaim,Delete], in UTC; 64 at most."""
+
+    def __init__(
+        self,
+        *,
+        freeze_windows: _abc.Iterable[_builtins.str] | None = ...,
+        spend_ceiling: _builtins.float = ...,
+        reclaim_zone_fraction: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["freeze_windows", b"freeze_windows", "reclaim_zone_fraction", b"reclaim_zone_fraction", "spend_ceiling", b"spend_ceiling"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifierPolicy: _TypeAlias = VerifierPolicy  # noqa: Y015
+
+@_typing.final
+class VerifierIncident(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    INVARIANT_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    at_unix_nanos: _builtins.int
+    cycle: _builtins.int
+    invariant: _builtins.str
+    """V1, V2, V4, V9 or V12."""
+    kind: _common_pb2.ActionKind.ValueType
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        at_unix_nanos: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        invariant: _builtins.str = ...,
+        kind: _common_pb2.ActionKind.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "invariant", b"invariant", "kind", b"kind", "machine_id", b"machine_id", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifierIncident: _TypeAlias = VerifierIncident  # noqa: Y015
+
+@_typing.final
+class GetVerifierRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVerifierRequest: _TypeAlias = GetVerifierRequest  # noqa: Y015
+
+@_typing.final
+class GetVerifierResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class VetoesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ENABLED_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
+    SET_BY_FIELD_NUMBER: _builtins.int
+    SET_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OPEN_FREEZES_FIELD_NUMBER: _builtins.int
+    SPEND_PER_HOUR_FIELD_NUMBER: _builtins.int
+    VETOES_FIELD_NUMBER: _builtins.int
+    INCIDENTS_FIELD_NUMBER: _builtins.int
+    LAST_INCIDENTS_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    enabled: _builtins.bool
+    set_unix_nanos: _builtins.int
+    spend_per_hour: _builtins.float
+    """Dollars per hour that count against the ceiling; 0 where there is none."""
+    incidents: _builtins.int
+    error: _builtins.str
+    """Why the verifier itself fails; empty: it works."""
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy:
+        """In force."""
+
+    @_builtins.property
+    def set_by(self) -> _common_pb2.Audit:
+        """Who set it; absent: it is that of the settings."""
+
+    @_builtins.property
+    def open_freezes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Freeze windows that are open now."""
+
+    @_builtins.property
+    def vetoes(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Since the shard started, by invariant."""
+
+    @_builtins.property
+    def last_incidents(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifierIncident]:
+        """The newest ones, newest last."""
+
+    def __init__(
+        self,
+        *,
+        enabled: _builtins.bool = ...,
+        policy: Global___VerifierPolicy | None = ...,
+        set_by: _common_pb2.Audit | None = ...,
+        set_unix_nanos: _builtins.int = ...,
+        open_freezes: _abc.Iterable[_builtins.str] | None = ...,
+        spend_per_hour: _builtins.float = ...,
+        vetoes: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        incidents: _builtins.int = ...,
+        last_incidents: _abc.Iterable[Global___VerifierIncident] | None = ...,
+        error: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "set_by", b"set_by"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enabled", b"enabled", "error", b"error", "incidents", b"incidents", "last_incidents", b"last_incidents", "open_freezes", b"open_freezes", "policy", b"policy", "set_by", b"set_by", "set_unix_nanos", b"set_unix_nanos", "spend_per_hour", b"spend_per_hour", "vetoes", b"vetoes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetVerifierResponse: _TypeAlias = GetVerifierResponse  # noqa: Y015
+
+@_typing.final
+class SetVerifierPolicyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    AUDIT_FIELD_NUMBER: _builtins.int
+    FROM_SETTINGS_FIELD_NUMBER: _builtins.int
+    from_settings: _builtins.bool
+    """Go back to the policy of the settings; the one above is not looked at."""
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy: ...
+    @_builtins.property
+    def audit(self) -> _common_pb2.Audit: ...
+    def __init__(
+        self,
+        *,
+        policy: Global___VerifierPolicy | None = ...,
+        audit: _common_pb2.Audit | None = ...,
+        from_settings: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "from_settings", b"from_settings", "policy", b"policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetVerifierPolicyRequest: _TypeAlias = SetVerifierPolicyRequest  # noqa: Y015
+
+@_typing.final
+class SetVerifierPolicyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    @_builtins.property
+    def policy(self) -> Global___VerifierPolicy:
+        """In force now."""
+
+    def __init__(
+        self,
+        *,
+        policy: Global___VerifierPolicy | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetVerifierPolicyResponse: _TypeAlias = SetVerifierPolicyResponse  # noqa: Y015
 
 @_typing.final
 class ReportClusterRequest(_message.Message):
@@ -2676,3 +3277,974 @@ class JournalEvent(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JournalEvent: _TypeAlias = JournalEvent  # noqa: Y015
+
+@_typing.final
+class WhatIfRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LatenciesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    BASE_CYCLE_FIELD_NUMBER: _builtins.int
+    EDITS_FIELD_NUMBER: _builtins.int
+    CYCLES_FIELD_NUMBER: _builtins.int
+    STEP_SECONDS_FIELD_NUMBER: _builtins.int
+    INCLUDE_ACTIONS_FIELD_NUMBER: _builtins.int
+    SETTLE_FIELD_NUMBER: _builtins.int
+    LATENCIES_FIELD_NUMBER: _builtins.int
+    base_cycle: _builtins.int
+    """0: the last finished cycle."""
+    cycles: _builtins.int
+    """Not answered by this version, and refused: cycles above 1, step_seconds, include_actions, settle
+    and latencies.
+    """
+    step_seconds: _builtins.float
+    include_actions: _builtins.bool
+    settle: _builtins.bool
+    @_builtins.property
+    def edits(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfEdit]:
+        """Applied in this order."""
+
+    @_builtins.property
+    def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        base_cycle: _builtins.int = ...,
+        edits: _abc.Iterable[Global___WhatIfEdit] | None = ...,
+        cycles: _builtins.int = ...,
+        step_seconds: _builtins.float = ...,
+        include_actions: _builtins.bool = ...,
+        settle: _builtins.bool = ...,
+        latencies: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_cycle", b"base_cycle", "cycles", b"cycles", "edits", b"edits", "include_actions", b"include_actions", "latencies", b"latencies", "settle", b"settle", "step_seconds", b"step_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfRequest: _TypeAlias = WhatIfRequest  # noqa: Y015
+
+@_typing.final
+class WhatIfEdit(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADD_MACHINES_FIELD_NUMBER: _builtins.int
+    REMOVE_MACHINES_FIELD_NUMBER: _builtins.int
+    SET_ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    REPLACE_DEMAND_FIELD_NUMBER: _builtins.int
+    SCALE_DEMAND_FIELD_NUMBER: _builtins.int
+    SET_PENALTY_FIELD_NUMBER: _builtins.int
+    SET_QUOTA_FIELD_NUMBER: _builtins.int
+    ENGINE_OPTION_FIELD_NUMBER: _builtins.int
+    STOCK_OUT_FIELD_NUMBER: _builtins.int
+    SET_PRIORITY_FIELD_NUMBER: _builtins.int
+    ADD_DEMAND_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def add_machines(self) -> Global___AddMachines: ...
+    @_builtins.property
+    def remove_machines(self) -> _common_pb2.MachineSelector: ...
+    @_builtins.property
+    def set_attributes(self) -> Global___SetAttributes: ...
+    @_builtins.property
+    def replace_demand(self) -> _capacity_pb2.ClusterCapacityNeeds:
+        """Without needs the cluster leaves."""
+
+    @_builtins.property
+    def scale_demand(self) -> Global___ScaleDemand: ...
+    @_builtins.property
+    def set_penalty(self) -> Global___SetPenalty: ...
+    @_builtins.property
+    def set_quota(self) -> _common_pb2.QuotaAllocation: ...
+    @_builtins.property
+    def engine_option(self) -> Global___EngineOption: ...
+    @_builtins.property
+    def stock_out(self) -> _common_pb2.MachineSelector: ...
+    @_builtins.property
+    def set_priority(self) -> Global___SetPriority: ...
+    @_builtins.property
+    def add_demand(self) -> _capacity_pb2.ClusterCapacityNeeds:
+        """Beside what the cluster asks for already."""
+
+    def __init__(
+        self,
+        *,
+        add_machines: Global___AddMachines | None = ...,
+        remove_machines: _common_pb2.MachineSelector | None = ...,
+        set_attributes: Global___SetAttributes | None = ...,
+        replace_demand: _capacity_pb2.ClusterCapacityNeeds | None = ...,
+        scale_demand: Global___ScaleDemand | None = ...,
+        set_penalty: Global___SetPenalty | None = ...,
+        set_quota: _common_pb2.QuotaAllocation | None = ...,
+        engine_option: Global___EngineOption | None = ...,
+        stock_out: _common_pb2.MachineSelector | None = ...,
+        set_priority: Global___SetPriority | None = ...,
+        add_demand: _capacity_pb2.ClusterCapacityNeeds | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["add_demand", b"add_demand", "add_machines", b"add_machines", "edit", b"edit", "engine_option", b"engine_option", "remove_machines", b"remove_machines", "replace_demand", b"replace_demand", "scale_demand", b"scale_demand", "set_attributes", b"set_attributes", "set_penalty", b"set_penalty", "set_priority", b"set_priority", "set_quota", b"set_quota", "stock_out", b"stock_out"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["add_demand", b"add_demand", "add_machines", b"add_machines", "edit", b"edit", "engine_option", b"engine_option", "remove_machines", b"remove_machines", "replace_demand", b"replace_demand", "scale_demand", b"scale_demand", "set_attributes", b"set_attributes", "set_penalty", b"set_penalty", "set_priority", b"set_priority", "set_quota", b"set_quota", "stock_out", b"stock_out"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_edit: _TypeAlias = _typing.Literal["add_machines", "remove_machines", "set_attributes", "replace_demand", "scale_demand", "set_penalty", "set_quota", "engine_option", "stock_out", "set_priority", "add_demand"]  # noqa: Y015
+    _WhichOneofArgType_edit: _TypeAlias = _typing.Literal["edit", b"edit"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_edit) -> _WhichOneofReturnType_edit | None: ...
+
+Global___WhatIfEdit: _TypeAlias = WhatIfEdit  # noqa: Y015
+
+@_typing.final
+class AddMachines(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEMPLATE_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    ID_PREFIX_FIELD_NUMBER: _builtins.int
+    count: _builtins.int
+    id_prefix: _builtins.str
+    """`od-{00}`: where the running number stands; without braces it follows."""
+    @_builtins.property
+    def template(self) -> _provider_pb2.Machine: ...
+    def __init__(
+        self,
+        *,
+        template: _provider_pb2.Machine | None = ...,
+        count: _builtins.int = ...,
+        id_prefix: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["template", b"template"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "id_prefix", b"id_prefix", "template", b"template"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddMachines: _TypeAlias = AddMachines  # noqa: Y015
+
+@_typing.final
+class SetAttributes(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SELECTOR_FIELD_NUMBER: _builtins.int
+    PRICE_PER_HOUR_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_PROBABILITY_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def selector(self) -> _common_pb2.MachineSelector: ...
+    @_builtins.property
+    def price_per_hour(self) -> Global___DoubleEdit: ...
+    @_builtins.property
+    def interruption_probability(self) -> Global___DoubleEdit: ...
+    @_builtins.property
+    def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        selector: _common_pb2.MachineSelector | None = ...,
+        price_per_hour: Global___DoubleEdit | None = ...,
+        interruption_probability: Global___DoubleEdit | None = ...,
+        labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["interruption_probability", b"interruption_probability", "price_per_hour", b"price_per_hour", "selector", b"selector"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interruption_probability", b"interruption_probability", "labels", b"labels", "price_per_hour", b"price_per_hour", "selector", b"selector"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetAttributes: _TypeAlias = SetAttributes  # noqa: Y015
+
+@_typing.final
+class DoubleEdit(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SET_FIELD_NUMBER: _builtins.int
+    MULTIPLY_FIELD_NUMBER: _builtins.int
+    ADD_FIELD_NUMBER: _builtins.int
+    set: _builtins.float
+    multiply: _builtins.float
+    add: _builtins.float
+    def __init__(
+        self,
+        *,
+        set: _builtins.float = ...,
+        multiply: _builtins.float = ...,
+        add: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["add", b"add", "edit", b"edit", "multiply", b"multiply", "set", b"set"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["add", b"add", "edit", b"edit", "multiply", b"multiply", "set", b"set"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_edit: _TypeAlias = _typing.Literal["set", "multiply", "add"]  # noqa: Y015
+    _WhichOneofArgType_edit: _TypeAlias = _typing.Literal["edit", b"edit"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_edit) -> _WhichOneofReturnType_edit | None: ...
+
+Global___DoubleEdit: _TypeAlias = DoubleEdit  # noqa: Y015
+
+@_typing.final
+class ScaleDemand(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    FACTOR_FIELD_NUMBER: _builtins.int
+    PRIORITY_MIN_FIELD_NUMBER: _builtins.int
+    PRIORITY_MAX_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of every cluster."""
+    factor: _builtins.float
+    """0 withdraws the Needs."""
+    priority_min: _builtins.int
+    """0 and 0: every priority."""
+    priority_max: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef:
+        """Instead of cluster_id; `n` and hex digits in place of the fingerprint are a Need's id."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        factor: _builtins.float = ...,
+        priority_min: _builtins.int = ...,
+        priority_max: _builtins.int = ...,
+        need: _common_pb2.NeedRef | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "factor", b"factor", "need", b"need", "priority_max", b"priority_max", "priority_min", b"priority_min"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScaleDemand: _TypeAlias = ScaleDemand  # noqa: Y015
+
+@_typing.final
+class SetPenalty(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_FIELD_NUMBER: _builtins.int
+    RECLAMATION_FIELD_NUMBER: _builtins.int
+    interruption: _capacity_pb2.PenaltyBucket.ValueType
+    reclamation: _capacity_pb2.PenaltyBucket.ValueType
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef:
+        """Without a fingerprint: all Needs of the cluster."""
+
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        interruption: _capacity_pb2.PenaltyBucket.ValueType = ...,
+        reclamation: _capacity_pb2.PenaltyBucket.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interruption", b"interruption", "need", b"need", "reclamation", b"reclamation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPenalty: _TypeAlias = SetPenalty  # noqa: Y015
+
+@_typing.final
+class SetPriority(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["need", b"need", "priority", b"priority"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPriority: _TypeAlias = SetPriority  # noqa: Y015
+
+@_typing.final
+class EngineOption(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    value: _builtins.str
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EngineOption: _TypeAlias = EngineOption  # noqa: Y015
+
+@_typing.final
+class WhatIfResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BASE_FIELD_NUMBER: _builtins.int
+    CHANGED_FIELD_NUMBER: _builtins.int
+    DIFF_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    OVERLAY_FIELD_NUMBER: _builtins.int
+    NEWLY_UNMET_FIELD_NUMBER: _builtins.int
+    NEWLY_MET_FIELD_NUMBER: _builtins.int
+    NEWLY_UNMET_COUNT_FIELD_NUMBER: _builtins.int
+    NEWLY_MET_COUNT_FIELD_NUMBER: _builtins.int
+    MOVED_FIELD_NUMBER: _builtins.int
+    REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.str
+    newly_unmet_count: _builtins.int
+    newly_met_count: _builtins.int
+    removed_machines: _builtins.int
+    @_builtins.property
+    def base(self) -> Global___WhatIfSide: ...
+    @_builtins.property
+    def changed(self) -> Global___WhatIfSide: ...
+    @_builtins.property
+    def diff(self) -> _containers.RepeatedCompositeFieldContainer[Global___ActionDiff]: ...
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClusterDelta]: ...
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def overlay(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The edits in canonical form, in order."""
+
+    @_builtins.property
+    def newly_unmet(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]:
+        """Highest priority first; cut, while the counts are not."""
+
+    @_builtins.property
+    def newly_met(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]: ...
+    @_builtins.property
+    def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfMove]: ...
+    def __init__(
+        self,
+        *,
+        base: Global___WhatIfSide | None = ...,
+        changed: Global___WhatIfSide | None = ...,
+        diff: _abc.Iterable[Global___ActionDiff] | None = ...,
+        clusters: _abc.Iterable[Global___ClusterDelta] | None = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
+        cycle: _builtins.str = ...,
+        overlay: _abc.Iterable[_builtins.str] | None = ...,
+        newly_unmet: _abc.Iterable[Global___WhatIfNeed] | None = ...,
+        newly_met: _abc.Iterable[Global___WhatIfNeed] | None = ...,
+        newly_unmet_count: _builtins.int = ...,
+        newly_met_count: _builtins.int = ...,
+        moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
+        removed_machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfResponse: _TypeAlias = WhatIfResponse  # noqa: Y015
+
+@_typing.final
+class WhatIfSide(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ActionsByKindEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class MachinesByStateEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ShortfallsByPriorityEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ACTIONS_BY_KIND_FIELD_NUMBER: _builtins.int
+    SATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    UNSATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_FIELD_NUMBER: _builtins.int
+    COST_PER_HOUR_FIELD_NUMBER: _builtins.int
+    EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
+    MACHINES_BY_STATE_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    QUIET_AFTER_CYCLES_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_BY_PRIORITY_FIELD_NUMBER: _builtins.int
+    DECLARED_PENALTIES_FIELD_NUMBER: _builtins.int
+    PINNED_VICTIMS_FIELD_NUMBER: _builtins.int
+    satisfied_needs: _builtins.int
+    unsatisfied_needs: _builtins.int
+    cost_per_hour: _builtins.float
+    expected_interruption_per_hour: _builtins.float
+    quiet_after_cycles: _builtins.int
+    declared_penalties: _builtins.float
+    pinned_victims: _builtins.int
+    @_builtins.property
+    def actions_by_kind(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def shortfalls(self) -> _containers.RepeatedCompositeFieldContainer[_coordinator_pb2.Shortfall]: ...
+    @_builtins.property
+    def machines_by_state(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    @_builtins.property
+    def shortfalls_by_priority(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Needs that even preemption does not cover; the key is the priority."""
+
+    def __init__(
+        self,
+        *,
+        actions_by_kind: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        satisfied_needs: _builtins.int = ...,
+        unsatisfied_needs: _builtins.int = ...,
+        shortfalls: _abc.Iterable[_coordinator_pb2.Shortfall] | None = ...,
+        cost_per_hour: _builtins.float = ...,
+        expected_interruption_per_hour: _builtins.float = ...,
+        machines_by_state: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        actions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        quiet_after_cycles: _builtins.int = ...,
+        shortfalls_by_priority: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        declared_penalties: _builtins.float = ...,
+        pinned_victims: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "actions_by_kind", b"actions_by_kind", "cost_per_hour", b"cost_per_hour", "declared_penalties", b"declared_penalties", "expected_interruption_per_hour", b"expected_interruption_per_hour", "machines_by_state", b"machines_by_state", "pinned_victims", b"pinned_victims", "quiet_after_cycles", b"quiet_after_cycles", "satisfied_needs", b"satisfied_needs", "shortfalls", b"shortfalls", "shortfalls_by_priority", b"shortfalls_by_priority", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfSide: _TypeAlias = WhatIfSide  # noqa: Y015
+
+@_typing.final
+class ActionDiff(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDED_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    added: _builtins.bool
+    @_builtins.property
+    def action(self) -> _common_pb2.ActionView: ...
+    def __init__(
+        self,
+        *,
+        added: _builtins.bool = ...,
+        action: _common_pb2.ActionView | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "added", b"added"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ActionDiff: _TypeAlias = ActionDiff  # noqa: Y015
+
+@_typing.final
+class ClusterDelta(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ActionsBeforeEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ActionsAfterEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    COST_BEFORE_FIELD_NUMBER: _builtins.int
+    COST_AFTER_FIELD_NUMBER: _builtins.int
+    UNMET_BEFORE_FIELD_NUMBER: _builtins.int
+    UNMET_AFTER_FIELD_NUMBER: _builtins.int
+    MACHINES_BEFORE_FIELD_NUMBER: _builtins.int
+    MACHINES_AFTER_FIELD_NUMBER: _builtins.int
+    ACTIONS_BEFORE_FIELD_NUMBER: _builtins.int
+    ACTIONS_AFTER_FIELD_NUMBER: _builtins.int
+    LOST_MACHINES_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    cost_before: _builtins.float
+    cost_after: _builtins.float
+    unmet_before: _builtins.int
+    unmet_after: _builtins.int
+    machines_before: _builtins.int
+    machines_after: _builtins.int
+    lost_machines: _builtins.int
+    @_builtins.property
+    def actions_before(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def actions_after(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        cost_before: _builtins.float = ...,
+        cost_after: _builtins.float = ...,
+        unmet_before: _builtins.int = ...,
+        unmet_after: _builtins.int = ...,
+        machines_before: _builtins.int = ...,
+        machines_after: _builtins.int = ...,
+        actions_before: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        actions_after: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        lost_machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions_after", b"actions_after", "actions_before", b"actions_before", "cluster_id", b"cluster_id", "cost_after", b"cost_after", "cost_before", b"cost_before", "lost_machines", b"lost_machines", "machines_after", b"machines_after", "machines_before", b"machines_before", "unmet_after", b"unmet_after", "unmet_before", b"unmet_before"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClusterDelta: _TypeAlias = ClusterDelta  # noqa: Y015
+
+@_typing.final
+class WhatIfNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    sentence: _builtins.str
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need", "priority", b"priority", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfNeed: _TypeAlias = WhatIfNeed  # noqa: Y015
+
+@_typing.final
+class WhatIfMove(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    TO_CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    from_cluster_id: _builtins.str
+    to_cluster_id: _builtins.str
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        from_cluster_id: _builtins.str = ...,
+        to_cluster_id: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_cluster_id", b"from_cluster_id", "machines", b"machines", "to_cluster_id", b"to_cluster_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfMove: _TypeAlias = WhatIfMove  # noqa: Y015
+
+@_typing.final
+class ExplainNeedRequest(_message.Message):
+    """Names a Need by its key, or by its cluster and the first characters of its id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    MAX_CANDIDATES_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished one."""
+    max_candidates: _builtins.int
+    """0: 8; at most 1000."""
+    need_id_prefix: _builtins.str
+    """Instead of the profile_fingerprint and group of `need`."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        max_candidates: _builtins.int = ...,
+        need_id_prefix: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "max_candidates", b"max_candidates", "need", b"need", "need_id_prefix", b"need_id_prefix"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainNeedRequest: _TypeAlias = ExplainNeedRequest  # noqa: Y015
+
+@_typing.final
+class ExplainNeedResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    TOTAL_CANDIDATES_FIELD_NUMBER: _builtins.int
+    COMPETITORS_FIELD_NUMBER: _builtins.int
+    VICTIMS_FIELD_NUMBER: _builtins.int
+    RESERVATIONS_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    REJECTS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    sentence: _builtins.str
+    """The deciding reason."""
+    total_candidates: _builtins.int
+    """Machines the Need was free to take, those it took included."""
+    machines: _builtins.int
+    """Of the shard."""
+    need_id: _builtins.str
+    state: Global___NeedState.ValueType
+    """UNSPECIFIED: only a live shard knows it, of its last cycle."""
+    decided_unix_nanos: _builtins.int
+    @_builtins.property
+    def view(self) -> _shardread_pb2.NeedView: ...
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExplainStep]: ...
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___CandidateVerdict]:
+        """Those the Need was free to take come first, in the order of the engine."""
+
+    @_builtins.property
+    def competitors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Competitor]: ...
+    @_builtins.property
+    def victims(self) -> _containers.RepeatedCompositeFieldContainer[Global___VictimVerdict]: ...
+    @_builtins.property
+    def reservations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reservation]: ...
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
+        """The deciding one first."""
+
+    @_builtins.property
+    def rejects(self) -> _containers.RepeatedCompositeFieldContainer[Global___RejectCount]:
+        """Over all of them each machine of the shard counts once."""
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the answer leaves out."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        view: _shardread_pb2.NeedView | None = ...,
+        sentence: _builtins.str = ...,
+        steps: _abc.Iterable[Global___ExplainStep] | None = ...,
+        candidates: _abc.Iterable[Global___CandidateVerdict] | None = ...,
+        total_candidates: _builtins.int = ...,
+        competitors: _abc.Iterable[Global___Competitor] | None = ...,
+        victims: _abc.Iterable[Global___VictimVerdict] | None = ...,
+        reservations: _abc.Iterable[_common_pb2.Reservation] | None = ...,
+        reasons: _abc.Iterable[Global___Reason] | None = ...,
+        rejects: _abc.Iterable[Global___RejectCount] | None = ...,
+        machines: _builtins.int = ...,
+        need_id: _builtins.str = ...,
+        state: Global___NeedState.ValueType = ...,
+        decided_unix_nanos: _builtins.int = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainNeedResponse: _TypeAlias = ExplainNeedResponse  # noqa: Y015
+
+@_typing.final
+class CandidateVerdict(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    COST_FIELD_NUMBER: _builtins.int
+    CHECKS_FIELD_NUMBER: _builtins.int
+    HOLDER_FIELD_NUMBER: _builtins.int
+    HOLDER_PRIORITY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    state: _provider_pb2.MachineState.ValueType
+    outcome: Global___CandidateOutcome.ValueType
+    rank: _builtins.int
+    """0: the Need was not free to take it."""
+    holder_priority: _builtins.int
+    text: _builtins.str
+    @_builtins.property
+    def cost(self) -> _common_pb2.CostView: ...
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Check]: ...
+    @_builtins.property
+    def holder(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        outcome: Global___CandidateOutcome.ValueType = ...,
+        rank: _builtins.int = ...,
+        cost: _common_pb2.CostView | None = ...,
+        checks: _abc.Iterable[_common_pb2.Check] | None = ...,
+        holder: _common_pb2.NeedRef | None = ...,
+        holder_priority: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cost", b"cost", "holder", b"holder"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "cost", b"cost", "holder", b"holder", "holder_priority", b"holder_priority", "machine_id", b"machine_id", "outcome", b"outcome", "rank", b"rank", "state", b"state", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CandidateVerdict: _TypeAlias = CandidateVerdict  # noqa: Y015
+
+@_typing.final
+class RejectCount(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    outcome: Global___CandidateOutcome.ValueType
+    code: _builtins.str
+    """Of the reason."""
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        outcome: Global___CandidateOutcome.ValueType = ...,
+        code: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "machines", b"machines", "outcome", b"outcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectCount: _TypeAlias = RejectCount  # noqa: Y015
+
+@_typing.final
+class Competitor(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    STRICTLY_HIGHER_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    machines: _builtins.int
+    strictly_higher: _builtins.bool
+    """False: of the same precedence, and only earlier."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        strictly_higher: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "need", b"need", "priority", b"priority", "strictly_higher", b"strictly_higher"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Competitor: _TypeAlias = Competitor  # noqa: Y015
+
+@_typing.final
+class VictimVerdict(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    ASSIGNED_PRIORITY_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    GAP_TERM_FIELD_NUMBER: _builtins.int
+    DRAIN_TERM_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_TERM_FIELD_NUMBER: _builtins.int
+    RECLAMATION_TERM_FIELD_NUMBER: _builtins.int
+    CHOSEN_FIELD_NUMBER: _builtins.int
+    GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    EXCLUDED_REASON_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    assigned_priority: _builtins.int
+    score: _builtins.float
+    gap_term: _builtins.float
+    drain_term: _builtins.float
+    interruption_term: _builtins.float
+    reclamation_term: _builtins.float
+    chosen: _builtins.bool
+    grace_period_seconds: _builtins.int
+    excluded_reason: _builtins.str
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        assigned_priority: _builtins.int = ...,
+        score: _builtins.float = ...,
+        gap_term: _builtins.float = ...,
+        drain_term: _builtins.float = ...,
+        interruption_term: _builtins.float = ...,
+        reclamation_term: _builtins.float = ...,
+        chosen: _builtins.bool = ...,
+        grace_period_seconds: _builtins.int = ...,
+        excluded_reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_priority", b"assigned_priority", "chosen", b"chosen", "cluster_id", b"cluster_id", "drain_term", b"drain_term", "excluded_reason", b"excluded_reason", "gap_term", b"gap_term", "grace_period_seconds", b"grace_period_seconds", "interruption_term", b"interruption_term", "machine_id", b"machine_id", "reclamation_term", b"reclamation_term", "score", b"score"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VictimVerdict: _TypeAlias = VictimVerdict  # noqa: Y015

@@ -29,7 +29,8 @@ if _version_not_supported:
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel):
@@ -113,17 +114,58 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
                 _registered_method=True)
+        self.GetVerifier = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetVerifier',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.FromString,
+                _registered_method=True)
+        self.SetVerifierPolicy = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/SetVerifierPolicy',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.FromString,
+                _registered_method=True)
+        self.ExplainMachine = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainMachine',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineResponse.FromString,
+                _registered_method=True)
+        self.WhyNot = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/WhyNot',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhyNotRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhyNotResponse.FromString,
+                _registered_method=True)
+        self.ListDecisions = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ListDecisions',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListDecisionsRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListDecisionsResponse.FromString,
+                _registered_method=True)
+        self.GetCycle = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetCycle',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCycleRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCycleResponse.FromString,
+                _registered_method=True)
         self.DumpFleet = channel.unary_stream(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
+                _registered_method=True)
+        self.WhatIf = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/WhatIf',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhatIfRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhatIfResponse.FromString,
+                _registered_method=True)
+        self.ExplainNeed = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
                 _registered_method=True)
 
 
 class ShardAdminServicer:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def GetStatus(self, request, context):
@@ -225,8 +267,64 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetVerifier(self, request, context):
+        """What the verifier allows, what it vetoed, and its incidents.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetVerifierPolicy(self, request, context):
+        """Freeze windows, spend ceiling and reclaims per zone, until they are set anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainMachine(self, request, context):
+        """Why a machine is where it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WhyNot(self, request, context):
+        """The first failing check behind an expectation.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDecisions(self, request, context):
+        """Actions that were decided lately, newest last.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCycle(self, request, context):
+        """What one cycle decided.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DumpFleet(self, request, context):
         """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WhatIf(self, request, context):
+        """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainNeed(self, request, context):
+        """Why a Need got what it got, in the last finished cycle or one of the journal.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -310,10 +408,50 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.SerializeToString,
             ),
+            'GetVerifier': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetVerifier,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.SerializeToString,
+            ),
+            'SetVerifierPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetVerifierPolicy,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.SerializeToString,
+            ),
+            'ExplainMachine': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainMachine,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineResponse.SerializeToString,
+            ),
+            'WhyNot': grpc.unary_unary_rpc_method_handler(
+                    servicer.WhyNot,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhyNotRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhyNotResponse.SerializeToString,
+            ),
+            'ListDecisions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDecisions,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListDecisionsRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListDecisionsResponse.SerializeToString,
+            ),
+            'GetCycle': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCycle,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCycleRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCycleResponse.SerializeToString,
+            ),
             'DumpFleet': grpc.unary_stream_rpc_method_handler(
                     servicer.DumpFleet,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.SerializeToString,
+            ),
+            'WhatIf': grpc.unary_unary_rpc_method_handler(
+                    servicer.WhatIf,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhatIfRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhatIfResponse.SerializeToString,
+            ),
+            'ExplainNeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainNeed,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -326,7 +464,8 @@ def add_ShardAdminServicer_to_server(servicer, server):
 class ShardAdmin:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @staticmethod
@@ -735,6 +874,168 @@ class ShardAdmin:
             _registered_method=True)
 
     @staticmethod
+    def GetVerifier(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetVerifier',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetVerifierResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetVerifierPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/SetVerifierPolicy',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.SetVerifierPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainMachine(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainMachine',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainMachineResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WhyNot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/WhyNot',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhyNotRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhyNotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDecisions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ListDecisions',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListDecisionsRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListDecisionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCycle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetCycle',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCycleRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCycleResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def DumpFleet(request,
             target,
             options=(),
@@ -751,6 +1052,60 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WhatIf(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/WhatIf',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhatIfRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WhatIfResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainNeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -30,7 +30,8 @@ GRPC_VERSION: str
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_typing.overload
@@ -61,14 +62,31 @@ class ShardAdminStub:
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    GetVerifier: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetVerifierRequest, _shard_admin_pb2.GetVerifierResponse]
+    """What the verifier allows, what it vetoed, and its incidents."""
+    SetVerifierPolicy: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.SetVerifierPolicyRequest, _shard_admin_pb2.SetVerifierPolicyResponse]
+    """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
+    ExplainMachine: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]
+    """Why a machine is where it is."""
+    WhyNot: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]
+    """The first failing check behind an expectation."""
+    ListDecisions: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListDecisionsRequest, _shard_admin_pb2.ListDecisionsResponse]
+    """Actions that were decided lately, newest last."""
+    GetCycle: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCycleRequest, _shard_admin_pb2.GetCycleResponse]
+    """What one cycle decided."""
     DumpFleet: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    WhatIf: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.WhatIfRequest, _shard_admin_pb2.WhatIfResponse]
+    """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
+    ExplainNeed: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]
+    """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -96,13 +114,30 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    GetVerifier: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetVerifierRequest, _shard_admin_pb2.GetVerifierResponse]  # type: ignore[assignment]
+    """What the verifier allows, what it vetoed, and its incidents."""
+    SetVerifierPolicy: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.SetVerifierPolicyRequest, _shard_admin_pb2.SetVerifierPolicyResponse]  # type: ignore[assignment]
+    """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
+    ExplainMachine: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainMachineRequest, _shard_admin_pb2.ExplainMachineResponse]  # type: ignore[assignment]
+    """Why a machine is where it is."""
+    WhyNot: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.WhyNotRequest, _shard_admin_pb2.WhyNotResponse]  # type: ignore[assignment]
+    """The first failing check behind an expectation."""
+    ListDecisions: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListDecisionsRequest, _shard_admin_pb2.ListDecisionsResponse]  # type: ignore[assignment]
+    """Actions that were decided lately, newest last."""
+    GetCycle: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCycleRequest, _shard_admin_pb2.GetCycleResponse]  # type: ignore[assignment]
+    """What one cycle decided."""
     DumpFleet: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]  # type: ignore[assignment]
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+    WhatIf: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.WhatIfRequest, _shard_admin_pb2.WhatIfResponse]  # type: ignore[assignment]
+    """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
+    ExplainNeed: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]  # type: ignore[assignment]
+    """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_abc_1.abstractmethod
@@ -220,11 +255,75 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
 
     @_abc_1.abstractmethod
+    def GetVerifier(
+        self,
+        request: _shard_admin_pb2.GetVerifierRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetVerifierResponse, _abc.Awaitable[_shard_admin_pb2.GetVerifierResponse]]:
+        """What the verifier allows, what it vetoed, and its incidents."""
+
+    @_abc_1.abstractmethod
+    def SetVerifierPolicy(
+        self,
+        request: _shard_admin_pb2.SetVerifierPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.SetVerifierPolicyResponse, _abc.Awaitable[_shard_admin_pb2.SetVerifierPolicyResponse]]:
+        """Freeze windows, spend ceiling and reclaims per zone, until they are set anew."""
+
+    @_abc_1.abstractmethod
+    def ExplainMachine(
+        self,
+        request: _shard_admin_pb2.ExplainMachineRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ExplainMachineResponse, _abc.Awaitable[_shard_admin_pb2.ExplainMachineResponse]]:
+        """Why a machine is where it is."""
+
+    @_abc_1.abstractmethod
+    def WhyNot(
+        self,
+        request: _shard_admin_pb2.WhyNotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.WhyNotResponse, _abc.Awaitable[_shard_admin_pb2.WhyNotResponse]]:
+        """The first failing check behind an expectation."""
+
+    @_abc_1.abstractmethod
+    def ListDecisions(
+        self,
+        request: _shard_admin_pb2.ListDecisionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ListDecisionsResponse, _abc.Awaitable[_shard_admin_pb2.ListDecisionsResponse]]:
+        """Actions that were decided lately, newest last."""
+
+    @_abc_1.abstractmethod
+    def GetCycle(
+        self,
+        request: _shard_admin_pb2.GetCycleRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetCycleResponse, _abc.Awaitable[_shard_admin_pb2.GetCycleResponse]]:
+        """What one cycle decided."""
+
+    @_abc_1.abstractmethod
     def DumpFleet(
         self,
         request: _shard_admin_pb2.DumpFleetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.DumpFleetResponse], _abc.AsyncIterator[_shard_admin_pb2.DumpFleetResponse]]:
         """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
+
+    @_abc_1.abstractmethod
+    def WhatIf(
+        self,
+        request: _shard_admin_pb2.WhatIfRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.WhatIfResponse, _abc.Awaitable[_shard_admin_pb2.WhatIfResponse]]:
+        """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
+
+    @_abc_1.abstractmethod
+    def ExplainNeed(
+        self,
+        request: _shard_admin_pb2.ExplainNeedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ExplainNeedResponse, _abc.Awaitable[_shard_admin_pb2.ExplainNeedResponse]]:
+        """Why a Need got what it got, in the last finished cycle or one of the journal."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -41,7 +41,7 @@ class DescribedNeed:
 
 def describe_need(connection: Connection, name: str) -> Description:
     cluster, _, prefix = name.rpartition("/")
-    rows = _rows_of(connection, cluster, prefix)
+    rows = named_need(connection, cluster, prefix)
     (shard_id,) = rows.said
     (row,) = rows.said[shard_id]
     need = row.view.need
@@ -58,7 +58,7 @@ def describe_need(connection: Connection, name: str) -> Description:
     )
 
 
-def _rows_of(
+def named_need(
     connection: Connection, cluster: str, prefix: str
 ) -> "FleetAnswers[tuple[NeedRow, ...]]":
     """The one Need that is meant, under its shard; leaves with 2 where there are several."""
@@ -68,7 +68,7 @@ def _rows_of(
         found = await shard.admin.needs(query)
         # An older shard does not know the prefix.
         rows = tuple(r for r in found.rows if r.view.need.key.need_id.startswith(prefix))
-        return rows or Unknown(await _ids_in(shard))
+        return rows or Unknown(await known_ids(shard))
 
     said = f"{cluster}/{prefix}" if cluster else prefix
     asked = ask_fleet(connection, look)
@@ -84,7 +84,8 @@ def _rows_of(
     return FleetAnswers({shard_id: found.said[shard_id][:1]}, found.failed, found.addresses)
 
 
-async def _ids_in(shard: Clients) -> tuple[str, ...]:
+async def known_ids(shard: Clients) -> tuple[str, ...]:
+    """Of the first Needs of a shard."""
     listed = await listed_needs(shard, limit=_LOOKED_AT)
     rows = listed.rows if isinstance(listed, NeedListing) else ()
     return tuple(row.view.need.key.need_id for row in rows)

@@ -344,6 +344,11 @@ def state_text(seen: ShardCondition) -> str:
         said.append(f"breaker open: {named_text(opened)}")
     if not status.providers:
         said.append("no provider")
+    if status.verifier_incidents:
+        incidents = counted(status.verifier_incidents, "verifier incident")
+        said.append(f"{incidents}: bigfleet reports verifier")
+    if status.verifier_error:
+        said.append("the verifier fails")
     if status.store_error:
         said.append(f"cannot write: {status.store_error}")
     if status.journal_degraded:

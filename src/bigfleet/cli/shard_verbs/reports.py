@@ -8,6 +8,7 @@ from bigfleet.cli.connections import Clients, Connection, Question, audit_of, sh
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
+from bigfleet.cli.shard_verbs import verifier_report
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
 from bigfleet.cli.shard_verbs.thrash_report import thrash
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
@@ -31,6 +32,7 @@ def reports() -> None:
       bigfleet reports
       bigfleet reports shards --shard shard-1
       bigfleet reports offerings --shard shard-1
+      bigfleet reports verifier
       bigfleet reports offerings --reset sim/std-8/a/Spot --reason "stock is back"
       bigfleet reports thrash
     """
@@ -90,6 +92,59 @@ def offerings(connection: Connection, reset: str, owner: str | None, reason: str
     answers = ask_fleet(connection, lambda shard: shard.admin.offerings())
     write_listing(connection, _listing(connection, answers))
     answers.leave_partial(connection)
+
+
+@reports.command(short_help="What the verifier allows, vetoed and found broken.")
+@shard_verb
+@shows(lambda: [column.name for column in verifier_report.columns()])
+@click.option(
+    "--freeze",
+    multiple=True,
+    metavar="WINDOW",
+    help="Set the freeze windows, 'CRON for DURATION [cluster=A] [zone=A] [kind=Delete]'; none: "
+    "without any. May be repeated.",
+)
+@click.option(
+    "--spend-ceiling", type=float, help="Set the ceiling, in dollars per hour; 0: without one."
+)
+@click.option(
+    "--zone-fraction",
+    type=click.FloatRange(0, 1),
+    help="Set the part of a cluster's zone that may be reclaimed within a minute; 0: any.",
+)
+@click.option("--from-settings", is_flag=True, help="Go back to the policy of the settings.")
+@click.option("--owner", default=None, help="With a change: who asks for it.")
+@click.option("--reason", default="", help="With a change: why; it is logged.")
+def verifier(
+    connection: Connection,
+    freeze: tuple[str, ...],
+    spend_ceiling: float | None,
+    zone_fraction: float | None,
+    from_settings: bool,
+    owner: str | None,
+    reason: str,
+) -> None:
+    """What the verifier of every shard allows, what it vetoed, and what it found broken.
+
+    It checks every action before it is done, with none of the engine's code. An incident is a veto
+    of what the engine must never ask for. What is set here stays through restarts, until
+    --from-settings; what is not named stays as it is.
+
+    \b
+    Examples:
+      bigfleet reports verifier
+      bigfleet reports verifier --spend-ceiling 120 --reason "end of the quarter"
+      bigfleet reports verifier --freeze '0 22 * * fri for 60h cluster=shop' --reason "sale"
+      bigfleet reports verifier --freeze none --reason "the sale is over"
+    """
+    chosen = (spend_ceiling, zone_fraction)
+    changes = bool(freeze or from_settings or any(each is not None for each in chosen))
+    if not changes:
+        verifier_report.show_verifiers(connection)
+        return
+    if not reason:
+        raise click.UsageError("this changes something: say why with --reason")
+    verifier_report.set_policy(connection, freeze, *chosen, from_settings, owner, reason)
 
 
 def _rests(name: str) -> "Question[OfferingView | Unknown]":

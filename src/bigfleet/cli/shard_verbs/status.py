@@ -81,6 +81,10 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
     held = f"; {counted(number, 'pause')} in force" if number else ""
     if seen.failed_machines:
         held += f"; {counted(seen.failed_machines, 'machine')} Failed"
+    if seen.verifier_incidents:
+        held += f"; {counted(seen.verifier_incidents, 'verifier incident')}"
+    if seen.verifier_error:
+        held += "; the verifier fails"
     return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{held}{disk}"
 
 
@@ -155,6 +159,13 @@ def _show_rails(
     if resting:
         said = f"{counted(len(resting), 'offering')} out of stock: bigfleet reports offerings"
         table.add_row(cell("back-off", "yellow"), cell("offerings"), cell(said))
+    if seen.verifier_incidents:
+        number = counted(seen.verifier_incidents, "incident")
+        said = f"{number}, the last: {seen.verifier_incident}; all: bigfleet reports verifier"
+        table.add_row(cell("verifier", "red"), cell("incidents"), cell(said))
+    if seen.verifier_error:
+        said = f"it fails ({seen.verifier_error}): nothing is reclaimed, preempted or deleted"
+        table.add_row(cell("verifier", "red"), cell(seen.shard_id), cell(said))
     if seen.store_error:
         said = f"{seen.store_error}; admin writes are refused and no new drain is begun"
         table.add_row(cell("disk", "red"), cell(seen.shard_id), cell(said))

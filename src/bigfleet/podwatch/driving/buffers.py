@@ -1,4 +1,4 @@
-"""Looks at CapacityBuffers, where the cluster has them: whether it has is asked every minute.
+"""Looks at CapacityBuffers, where the cluster has them.
 
 What a buffer points at is not watched but read again every few seconds, so that a percentage
 follows its scalable within one roll-up.
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND
-from bigfleet.kube.answers import ApiProblem, NotFound
+from bigfleet.kube.answers import NotFound
 from bigfleet.kube.api import Api
 from bigfleet.kube.buffers import (
     BUFFER_KINDS,
@@ -20,9 +20,8 @@ from bigfleet.kube.buffers import (
     ScalableRef,
 )
 from bigfleet.kube.calls import Calls
-from bigfleet.kube.kinds import PRIORITY_CLASSES, Kind
+from bigfleet.kube.kinds import PRIORITY_CLASSES
 from bigfleet.kube.objects import ObjectKey, Reference
-from bigfleet.kube.reflector import Reflector
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import COLLECTION_SECONDS
@@ -35,14 +34,14 @@ from bigfleet.podwatch.buffers import (
     plan_of,
     why_refused,
 )
+from bigfleet.podwatch.driving.optional_kind import KindNames, OptionalKind
 from bigfleet.podwatch.driving.pods import PodwatchContext
 from bigfleet.podwatch.driving.workers import Workers
 from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_reconciler import Create, Owner
-from bigfleet.podwatch.records import OwnRequest
+from bigfleet.podwatch.records import DemandSource, OwnRequest
 from bigfleet.podwatch.taints import FleetTaint
 
-DISCOVERY_SECONDS = 60.0
 #: Half a roll-up interval; with many buffers longer, so that they take a fifth of the line.
 REREAD_SECONDS = 5.0
 REREADS_PER_SECOND = 10.0
@@ -59,19 +58,25 @@ class BufferOptions:
 class BufferKeeping:
     def __init__(self, context: PodwatchContext, api: Api, options: BufferOptions) -> None:
         self._context = context
-        self._api = api
         self._options = options
         self._buffers: dict[str, CapacityBuffer] = {}
-        #: Which version is watched; None: there are none, once `_known`.
-        self._kind: Kind[CapacityBuffer] | None = None
-        self._known = options.mode == "false"
-        self._reflector: Reflector[CapacityBuffer, CapacityBuffer] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._watch = OptionalKind(
+            KindNames("buffers", "CapacityBuffers"),
+            BUFFER_KINDS,
+            options.mode,
+            api,
+            context.clock,
+            context.draw,
+            context.log,
+            self._narrowed,
+            self._changed,
+            self._switched,
+        )
         self._told: dict[str, tuple[PodNote, ...]] = {}
         self.working: Workers[str] = Workers(
             "capacitybuffer",
             self._look,
-            lambda: {*self._buffers, *context.book.buffers_with_requests()},
+            lambda: {*self._buffers, *context.book.owners(DemandSource.BUFFER)},
             context.clock,
             context.draw,
             context.log,
@@ -81,57 +86,15 @@ class BufferKeeping:
         return len(self._buffers)
 
     async def run(self) -> None:
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self.working.run(WORKERS))
-                if self._options.mode != "false":
-                    group.create_task(self._discover())
-        finally:
-            self._stop_watching()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.working.run(WORKERS))
+            group.create_task(self._watch.run())
 
-    # -- which version, if any -------------------------------------------------------------------
+    # -- which there are -------------------------------------------------------------------------
 
-    async def _discover(self) -> None:
-        while True:
-            try:
-                self._use(await self._served())
-            except ApiProblem as problem:
-                self._context.log.warning("buffers.discovery", msg=str(problem))
-            if self._watching is not None and self._watching.done():
-                # It never ends by itself; what it died of is this task's end too.
-                await self._watching
-            await self._context.clock.sleep(DISCOVERY_SECONDS)
-
-    async def _served(self) -> Kind[CapacityBuffer] | None:
-        for kind in BUFFER_KINDS:
-            if await self._api.serves(kind):
-                return kind
-        return None
-
-    def _use(self, kind: Kind[CapacityBuffer] | None) -> None:
-        context = self._context
-        if kind == self._kind and self._known:
-            return
-        self._stop_watching()
-        self._kind, self._known = kind, True
+    def _switched(self) -> None:
         self._buffers.clear()
-        if kind is None:
-            text = "this cluster has no CapacityBuffers; it is asked again every minute"
-            tell = context.log.warning if self._options.mode == "true" else context.log.info
-            tell("buffers.absent", msg=text)
-        else:
-            context.log.info("buffers.watched", msg=f"CapacityBuffers are read as {kind.version}")
-            self._reflector = Reflector(
-                self._api, kind, self._narrowed, context.clock, context.draw, context.log
-            )
-            self._reflector.cache.subscribe(self._changed)
-            self._watching = asyncio.create_task(self._reflector.run(), name="buffers")
         self.working.offer_everything()
-
-    def _stop_watching(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-        self._watching = self._reflector = None
 
     def _narrowed(self, buffer: CapacityBuffer) -> CapacityBuffer | None:
         excluded = self._context.policy.excluded_namespaces
@@ -164,7 +127,7 @@ class BufferKeeping:
     async def _make_so(self, buffer: CapacityBuffer, plan: BufferPlan | BufferRefusal) -> bool:
         """False: it is another buffer by now, or its namespace ends."""
         context, meta = self._context, buffer.metadata
-        kind = self._kind
+        kind = self._watch.kind
         assert kind is not None
         owner = Owner(kind.api_version, kind.kind, meta.name, meta.uid)
         have = context.book.of(meta.uid)
@@ -193,12 +156,12 @@ class BufferKeeping:
                 context.events.tell(self._reference(buffer), "Warning", note.reason, note.text)
         at = instant_text(_whole_second(context.clock.now()))
         patch = status_patch(buffer, plan, covered(plan, context.book.of(meta.uid)), at)
-        if patch is None or self._kind is None:
+        if patch is None or self._watch.kind is None:
             return
         context.writing.must_lead()
         try:
             await context.calls.merge_patch(
-                self._kind, meta.name, patch, meta.namespace, subresource="status"
+                self._watch.kind, meta.name, patch, meta.namespace, subresource="status"
             )
         except NotFound:
             return
@@ -213,29 +176,20 @@ class BufferKeeping:
             return
         at = context.clock.now()
         due = context.book.collected_by(uid, at)
-        if at < due or not self._is_fresh(at):
+        if at < due or not self._watch.is_fresh(at):
             self.working.offer_at(uid, max(due, at + round(COLLECTION_SECONDS * SECOND)))
             return
         for request in have:
             if not request.deleting and await self._is_gone(request):
                 await context.writing.delete(request)
 
-    def _is_fresh(self, at: Instant) -> bool:
-        """Whether a buffer that is not in the cache is not in the cluster."""
-        if not self._known:
-            return False
-        if self._reflector is None:
-            return True
-        cache = self._reflector.cache
-        return cache.synced and not cache.stale_seconds(at)
-
     async def _is_gone(self, request: OwnRequest) -> bool:
         """As the server says; without the kind there is no buffer."""
-        if self._kind is None or not request.owner_name:
+        if self._watch.kind is None or not request.owner_name:
             return True
         calls, namespace = self._context.calls, request.key.namespace
         try:
-            buffer = await calls.get(self._kind, request.owner_name, namespace)
+            buffer = await calls.get(self._watch.kind, request.owner_name, namespace)
         except NotFound:
             return True
         leaving = _is_leaving(buffer) or self._narrowed(buffer) is None
@@ -246,7 +200,7 @@ class BufferKeeping:
         return round(seconds * SECOND)
 
     def _reference(self, buffer: CapacityBuffer) -> Reference:
-        meta, kind = buffer.metadata, self._kind or BUFFER_KINDS[0]
+        meta, kind = buffer.metadata, self._watch.kind or BUFFER_KINDS[0]
         return Reference(
             api_version=kind.api_version,
             kind=kind.kind,
@@ -287,7 +241,7 @@ async def _found(calls: Calls, buffer: CapacityBuffer) -> BufferTarget | BufferR
         there = await calls.get(POD_TEMPLATES, name, namespace)
     except NotFound:
         return BufferRefusal("TemplateNotFound", f"there is no PodTemplate {name} in {namespace}")
-    priority = await _priority(calls, there.template)
+    priority = await priority_of(calls, there.template)
     if isinstance(priority, BufferRefusal):
         return priority
     return BufferTarget(there.template, priority, None, name, there.metadata.generation or None)
@@ -305,13 +259,13 @@ async def _scaled(
             "ScalableNotFound", f"there is no {ref.kind} {ref.name} in {namespace}"
         )
     template = there.spec.template
-    priority = await _priority(calls, template)
+    priority = await priority_of(calls, template)
     if isinstance(priority, BufferRefusal):
         return priority
     return BufferTarget(template, priority, there.replicas)
 
 
-async def _priority(calls: Calls, template: PodTemplateSpec) -> int | BufferRefusal | None:
+async def priority_of(calls: Calls, template: PodTemplateSpec) -> int | BufferRefusal | None:
     """A template names a class; only in pods the server has put its number beside it."""
     spec = template.spec
     if spec.priority is not None or not spec.priority_class_name:

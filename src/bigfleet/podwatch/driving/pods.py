@@ -20,7 +20,15 @@ from bigfleet.podwatch.driving.request_writer import RequestWriter
 from bigfleet.podwatch.driving.workers import Workers
 from bigfleet.podwatch.fleet_nodes import MachineFacts, NodeFacts
 from bigfleet.podwatch.metrics import RECONCILES
-from bigfleet.podwatch.pod_reconciler import Create, Decision, Patch, PodOutcome, Release, Withdraw
+from bigfleet.podwatch.pod_reconciler import (
+    Create,
+    Decision,
+    Patch,
+    PodOutcome,
+    Release,
+    TakeOver,
+    Withdraw,
+)
 from bigfleet.podwatch.records import OwnRequest, Policy, WatchedPod
 from bigfleet.podwatch.volumes import ClaimFacts, Topology, VolumeFacts
 
@@ -55,6 +63,8 @@ class PodKeeping:
         self._cache = cache
         self._cluster_cache = cluster_cache
         self._defaults = defaults
+        #: What is told that pods of a booking came or went, by its UID; empty: of none.
+        self.booking_used: Callable[[str], None] = lambda _uid: None
         self.working: Workers[str] = Workers(
             "pod",
             self._look,
@@ -84,8 +94,13 @@ class PodKeeping:
     def _pod_changed(
         self, key: ObjectKey, before: WatchedPod | None, after: WatchedPod | None
     ) -> None:
-        for uid in self._context.book.pod_changed(before, after):
+        book = self._context.book
+        used = {book.bookings.used_by(each.uid) for each in (before, after) if each is not None}
+        for uid in book.pod_changed(before, after):
             self.working.offer(uid)
+            used.add(book.bookings.used_by(uid))
+        for booking in used:
+            self.booking_used(booking)
 
     def _node_changed(
         self, key: ObjectKey, before: NodeFacts | None, after: NodeFacts | None
@@ -160,7 +175,7 @@ class PodKeeping:
                     due = max(due, book.collected_by(uid, at), self._fresh_at(at))
                 case Release():
                     due = max(due, self._all_fresh_at(at))
-                case Create():
+                case Create() | TakeOver():
                     due = max(due, self._fresh_at(at))
         return due
 

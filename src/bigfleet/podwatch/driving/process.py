@@ -19,11 +19,14 @@ from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.errors import BadInput, StartRefused
 from bigfleet.podwatch.book import Book
+from bigfleet.podwatch.capacity_questions import CapacityQuestions
 from bigfleet.podwatch.driving.buffers import BufferKeeping, BufferOptions
 from bigfleet.podwatch.driving.cluster_cache import ClusterCache
 from bigfleet.podwatch.driving.defaults import DefaultsFile
 from bigfleet.podwatch.driving.pods import PodKeeping, PodwatchContext
+from bigfleet.podwatch.driving.provisioning import ProvisioningKeeping, ProvisioningOptions
 from bigfleet.podwatch.driving.request_writer import RequestWriter
+from bigfleet.podwatch.driving.shard_questions import ShardQuestions
 from bigfleet.podwatch.metrics import (
     UNTRANSLATED_KINDS,
     ApiCounts,
@@ -31,6 +34,7 @@ from bigfleet.podwatch.metrics import (
 )
 from bigfleet.podwatch.records import (
     Bodies,
+    DemandSource,
     OwnRequest,
     Policy,
     WatchedPod,
@@ -79,10 +83,13 @@ class PodwatchProcess(Process):
         context: ProcessContext,
         namespace: str = "",
         connect: Connect = _connected,
+        questions: CapacityQuestions | None = None,
     ) -> None:
-        """Raises StartRefused. `namespace` is the lease's; empty: the one we run in."""
+        """Raises StartRefused. `namespace` is the lease's; empty: the one we run in. `questions`:
+        where ProvisioningRequests are answered; None: by the shard of the settings."""
         super().__init__(context)
         self._settings = settings
+        self._questions = questions
         self.counts = Counts()
         self._bodies = Bodies()
         self._defaults = DefaultsFile(settings.priority_class_defaults, context.clock, context.log)
@@ -146,6 +153,15 @@ class PodwatchProcess(Process):
         self.buffers = BufferKeeping(
             keeping, api, BufferOptions(settings.buffers, settings.buffer_priority)
         )
+        self.provisioning = ProvisioningKeeping(
+            keeping,
+            api,
+            ProvisioningOptions(self._provisioning_mode(), settings.cluster_id),
+            self._defaults,
+            self.pods,
+            self._questions or self._shard_questions(),
+        )
+        self.pods.booking_used = self._booking_used
         self._requests_read.cache.subscribe(self._request_changed, self.pods.requests_listed)
         self.metrics = PodwatchMetrics(self.counts, self._refresh, context.version)
 
@@ -162,6 +178,7 @@ class PodwatchProcess(Process):
         return {
             "pods": self.pods.working.run(),
             "buffers": self.buffers.run(),
+            "provisioning requests": self.provisioning.run(),
             "leading": self._lead(),
             "reading pods": self._pods_read.run(),
             "reading capacityrequests": self._requests_read.run(),
@@ -202,14 +219,37 @@ class PodwatchProcess(Process):
     def _request_changed(
         self, key: ObjectKey, before: OwnRequest | None, after: OwnRequest | None
     ) -> None:
+        request = after or before
+        owners = [each.owner for each in (before, after) if each is not None]
+        used = {self._book.bookings.used_by(owner) for owner in owners}
         for owner in self._book.request_changed(before, after):
-            request = after or before
-            if request is not None and request.of_buffer:
+            source = before.source if before is not None and before.owner == owner else None
+            if source is None and request is not None:
+                source = request.source
+            if source is DemandSource.BUFFER:
                 self.buffers.working.offer(owner)
+            elif source is DemandSource.PROVISIONING_REQUEST:
+                self.provisioning.working.offer(owner)
             elif after is None:
                 self.pods.request_gone(owner)
             else:
                 self.pods.working.offer(owner)
+        for booking in used:
+            self._booking_used(booking)
+
+    def _booking_used(self, booking: str) -> None:
+        """A pod of that booking, or its request, came, changed or went; empty: of none."""
+        if booking:
+            self.provisioning.working.offer(booking)
+
+    def _provisioning_mode(self) -> str:
+        """`auto` is off as long as no shard answers what-if."""
+        mode = self._settings.provisioning_requests
+        return "false" if mode == "auto" else mode
+
+    def _shard_questions(self) -> CapacityQuestions:
+        settings = self._settings
+        return ShardQuestions(settings.shard_addr, settings.cluster_id, self.context.tls)
 
     def _not_synced(self) -> dict[str, str]:
         """What has not been read yet, and why not, where that is known."""
@@ -242,17 +282,21 @@ class PodwatchProcess(Process):
             self.context.log.info("podwatch.leads", msg="this replica writes from here on")
             self.pods.working.begin()
             self.buffers.working.begin()
+            self.provisioning.working.begin()
             await self.election.wait_lost()
             self.pods.working.end()
             self.buffers.working.end()
+            self.provisioning.working.end()
             self.context.log.warning("podwatch.lost", msg="the lease is lost: nothing is written")
 
     def _refresh(self) -> Survey:
         counts = self.counts
-        counts.set("podwatch_queue_depth", len(self.pods.working) + len(self.buffers.working))
+        works = (self.pods.working, self.buffers.working, self.provisioning.working)
+        counts.set("podwatch_queue_depth", sum(map(len, works)))
         counts.set("podwatch_leader", float(self.election.holding))
         counts.set("podwatch_pods", len(self._book.pods))
         counts.set("podwatch_buffers", len(self.buffers))
+        counts.set("podwatch_provisioning_requests", len(self.provisioning))
         untranslated = self._book.counting_untranslated()
 
         def look_up(counts: Counts) -> None:
@@ -270,6 +314,7 @@ class PodwatchProcess(Process):
             "buffersQueued": len(self.buffers.working),
             "buffers": len(self.buffers),
             "bodies": len(self._bodies),
+            **self.provisioning.sizes(),
             **self._book.sizes(),
             **self._cluster_cache.sizes(),
             **self._events.sizes(),

@@ -29,6 +29,7 @@ from bigfleet.podwatch.pod_reconciler import (
     Instruction,
     Patch,
     Release,
+    TakeOver,
     Withdraw,
 )
 from bigfleet.podwatch.records import OwnRequest
@@ -84,6 +85,8 @@ class RequestWriter:
         match instruction:
             case Create():
                 await self._create(instruction)
+            case TakeOver():
+                await self._take_over(instruction)
             case Patch(request, patch):
                 await self._patch(request, patch)
             case Delete(request) | Release(request):
@@ -132,6 +135,21 @@ class RequestWriter:
         body = create.body(named=False)
         made: CapacityRequest = await self._calls.create(CAPACITY_REQUESTS, body, key.namespace)
         self._book.expect(owner, made.metadata.key, self._clock.now())
+
+    async def _take_over(self, step: TakeOver) -> None:
+        """The share of a booking becomes a pod's; raises Conflict where it changed meanwhile."""
+        request, owner, key = step.request, step.create.owner.uid, step.request.key
+        self.must_lead()
+        at = self._clock.now()
+        self._book.expect(owner, key, at)
+        self._book.bookings.taken(request, owner, at)
+        try:
+            await self._calls.merge_patch(CAPACITY_REQUESTS, key.name, step.patch(), key.namespace)
+        except ApiProblem:
+            # If it was done all the same, the cache will show it.
+            self._book.shown(owner, key)
+            self._book.bookings.shown(key)
+            raise
 
     async def _patch(self, request: OwnRequest, patch: Body) -> None:
         self.must_lead()

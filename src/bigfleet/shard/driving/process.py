@@ -34,6 +34,7 @@ from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
+from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
@@ -82,6 +83,8 @@ class ShardProcess(Process):
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
         self._journal = self._make_journal(settings, epoch)
+        #: What of its totals the metrics have.
+        self._journal_counted: dict[str, int] = {}
         self.cycles = Cycles(state, outlet, run_workers, context.stopwatch, journal=self._journal)
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
@@ -94,6 +97,8 @@ class ShardProcess(Process):
         self.metrics = ShardMetrics(
             state.effects.counts, self._refresh, context.version, context.certificate_ends
         )
+        directory = self._data_dir / "journal" if self._journal is not None else None
+        self._what_ifs = WhatIfs(settings.id, epoch, directory)
         self._endpoint = self._make_endpoint(settings)
         self.warmup = KernelWarmup(context.log)
 
@@ -183,6 +188,7 @@ class ShardProcess(Process):
         await self._endpoint.stop()
 
     async def _close(self) -> None:
+        await self._what_ifs.close()
         await self.providers.close()
         self.cycles.close()
         if self._threads is not None:
@@ -226,7 +232,16 @@ class ShardProcess(Process):
         read = RpcService(SHARD_READ, ReadAnswers(self.state))
         times = self.context.times
         real_of = (lambda instant: instant) if times is None else times.times.real_of
-        answers = AdminAnswers(self.state, self._outlet, self._usage, real_of)
+        kept = None if self._journal is None else self._data_dir / "journal"
+        answers = AdminAnswers(
+            self.state,
+            self._outlet,
+            self._usage,
+            real_of,
+            kept,
+            self._journal_trouble,
+            self._what_ifs,
+        )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
             self.sessions,
@@ -249,12 +264,30 @@ class ShardProcess(Process):
         counts = self.state.effects.counts
         counts.set("state_degraded", float(self._store.degraded))
         audit = self._audit
-        journal = self._journal
-        lost = journal is not None and bool(journal.trouble)
-        counts.set("journal_degraded", float(lost or (audit is not None and audit.degraded)))
+        lost = audit is not None and audit.degraded
+        counts.set("journal_degraded", float(lost or bool(self._journal_trouble())))
+        self._count_journal()
         if audit is not None:
             counts.set("audit_lines_lost", audit.lost)
         return self.state.survey()
+
+    def _journal_trouble(self) -> str:
+        return "" if self._journal is None else self._journal.trouble
+
+    def _count_journal(self) -> None:
+        if self._journal is None:
+            return
+        counts, figures = self.state.effects.counts, self._journal.figures()
+        totals = (figures.written_bytes, figures.write_errors, figures.gaps)
+        names = ("journal_bytes_total", "journal_write_errors_total", "journal_gaps_total")
+        for name, total in zip(names, totals, strict=True):
+            counts.add(name, total - self._journal_counted.get(name, 0))
+            self._journal_counted[name] = total
+        counts.set("journal_lag_seconds", figures.lag_seconds)
+        if figures.oldest_at is not None:
+            counts.set("journal_oldest_timestamp_seconds", figures.oldest_at / SECOND)
+        for seconds in figures.sync_seconds:
+            counts.observe("journal_fsync_seconds", seconds)
 
     def _on_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)

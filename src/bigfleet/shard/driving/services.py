@@ -8,11 +8,23 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    WhyNot,
+    WhyNotCall,
+)
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -42,12 +54,17 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.model.syntax import who_text
 from bigfleet.model.thrash import ThrashFinding
+from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
+from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.outlet import Outlet
-from bigfleet.shard.effects import PAUSES
+from bigfleet.shard.driving.what_ifs import WhatIfs
+from bigfleet.shard.effects import PAUSES, VERIFIER
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
+from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.shard_admin import MachineListing
 
@@ -70,20 +87,30 @@ class AdminAnswers:
         outlet: Outlet,
         usage: ProcessUsage,
         real_of: Callable[[Instant], Instant] = lambda instant: instant,
+        journal: Path | None = None,
+        journal_trouble: Callable[[], str] = str,
+        what_ifs: WhatIfs | None = None,
     ) -> None:
-        """`real_of` an instant of the shard's clock: what people's watches show then."""
+        """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
+        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
+        """
         self._real_of = real_of
+        self._journal_trouble = journal_trouble
         self._state = state
         self._outlet = outlet
         self._usage = usage
+        self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
+        self._explanations = Explanations(state, journal)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
         lost = audit.trouble if audit is not None else ""
+        unrecorded = self._journal_trouble()
         return replace(
             status,
-            store_error=status.store_error or lost,
+            journal_degraded=bool(unrecorded),
+            store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
         )
@@ -213,6 +240,30 @@ class AdminAnswers:
     async def thrash(self) -> Sequence[ThrashFinding]:
         return self._state.parts.thrash.findings()
 
+    async def verifier(self) -> VerifierView:
+        return self._state.parts.verification.view(self._outlet.now())
+
+    async def set_verifier_policy(
+        self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        chosen = None if from_settings else policy
+        return await self._writes.alone(self._set_verifier_policy(chosen, audit, peer))
+
+    async def _set_verifier_policy(
+        self, policy: VerifierPolicy | None, audit: Audit, peer: Peer
+    ) -> PolicySet:
+        verification, at = self._state.parts.verification, self._outlet.now()
+        if problem := verification.why_refused(policy):
+            raise Rejected(Code.INVALID_ARGUMENT, problem)
+        what = "the verifier's policy " + ("as in the settings" if policy is None else str(policy))
+        row = verification.row_of(policy, audit, at)
+        await self._writes.begin(what, audit, peer, {(VERIFIER, POLICY): row})
+        verification.take(policy, audit, at)
+        await self._done(what, audit, peer)
+        where = "as in the settings" if policy is None else "and stays so through restarts"
+        text = f"the verifier's policy is set from the next cycle on, {where}"
+        return PolicySet(verification.policy(), text)
+
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         parts, at = self._state.parts, self._outlet.now()
         parts.cluster_reports.take(report, at)
@@ -222,6 +273,21 @@ class AdminAnswers:
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
         refused = parts.ingest.refusal_of(report.cluster_id)
         return replace(told, preemptions=preemptions, refused_rollup=refused)
+
+    async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation:
+        return await self._explanations.need(call)
+
+    async def explain_machine(self, call: MachineCall) -> MachineAnswer:
+        return await self._explanations.machine(call)
+
+    async def why_not(self, call: WhyNotCall) -> WhyNot:
+        return await self._explanations.why_not(call)
+
+    async def decisions(self, query: DecisionQuery) -> DecisionList:
+        return await self._explanations.decisions(query)
+
+    async def cycle(self, call: CycleCall) -> CycleView:
+        return await self._explanations.cycle(call)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
@@ -242,6 +308,13 @@ class AdminAnswers:
             yield await asyncio.to_thread(dump.machine_lines, rows, extras)
         for rows in pieces(dump.need_count, AT_A_TIME):
             yield await asyncio.to_thread(dump.need_lines, rows)
+
+    async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        finished = self._state.decision_loop.finished
+        if finished is None:
+            text = "no cycle has ended since the shard started; ask again in a moment"
+            raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
+        return await self._what_ifs.answer(call, finished)
 
     async def _done(self, what: str, audit: Audit, peer: Peer) -> None:
         """The log and the audit file name who changed what; returns when the change is on disk."""

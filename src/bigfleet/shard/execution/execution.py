@@ -66,6 +66,11 @@ class Execution:
     # -- asking ----------------------------------------------------------------------------------
 
     @property
+    def epoch(self) -> int:
+        """With which calls are fenced."""
+        return self._context.tokens.epoch
+
+    @property
     def queue_depth(self) -> int:
         return self._pool.depth
 
@@ -86,6 +91,11 @@ class Execution:
 
     def pending_machines(self) -> set[str]:
         return {machine for machine, run in self._runs.items() if run.is_pending}
+
+    def ordered_machines(self) -> list[str]:
+        """Slots that are being bought, or wait for it."""
+        buys = ActionKind.PROVISION
+        return [machine for machine, run in self._runs.items() if run.action.kind is buys]
 
     def open_bootstraps(self) -> Counter[str]:
         """By cluster."""

@@ -6,6 +6,7 @@ comparison. A cluster counts as having reported from its first roll-up on that w
 then on its machines may be reclaimed.
 """
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.edge.counts import OTHER, Counts
@@ -143,6 +144,10 @@ class Ingest:
             self._needs.replace(cluster, ())
             self._first_machines.on_demand(cluster, (), 0)
             self._effects.wake()
+
+    def held_clusters(self) -> Collection[str]:
+        """Whose latest roll-up is held."""
+        return self._holds.keys()
 
     def quarantines(self) -> list[Quarantine]:
         return [

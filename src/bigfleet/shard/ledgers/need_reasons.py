@@ -162,6 +162,8 @@ class NeedReasons:
             if scope_named(subject) is not None:
                 return reason, f"bigfleet reports offerings --reset {subject} --reason WHY"
             return reason, f"bigfleet clusters show {self._outcome.key(row).cluster}"
+        if reason.code == "rail.verifier":
+            return reason, str(reason.facts.get("remedy", "bigfleet reports verifier"))
         return reason, _LIFT_RAIL.get(reason.code, "bigfleet status")
 
     def _held_supply(self, row: int) -> Answer:

@@ -99,6 +99,10 @@ class NeedsLedger:
         listed = tuple(self._row(row, row in in_full) for row in shown.tolist())
         return NeedListing(self.cycle, self.computed_at, counts, len(rows), listed)
 
+    def row(self, row: int) -> NeedRow | None:
+        """One row of the demand as the engine normalised it; None: its state is not known."""
+        return None if self._states is None else self._row(row, in_full=False)
+
     def _told_in_full(self, rows: Int64s) -> set[int]:
         assert self._states is not None, "asked by those who looked"
         short: Int64s = rows[self._states.state[rows] == NeedState.SHORT]

@@ -73,8 +73,8 @@ class LiveShard(Protocol):
     def why_held(self, action: Action, at: Instant) -> Reason | None:
         """Whether machines of its (cluster, profile) went back and forth lately."""
 
-    def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
-        """Seam of the verifier: positions in what it is given, with what it has against them."""
+    def vetoes(self, actions: Sequence[Action], at: Instant) -> Mapping[int, Reason]:
+        """Of the verifier: positions in what it is given, with what it has against them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def dispose(
     over_budget = Reason("rail.max-actions", {"budget": budget})
     beyond = _less_urgent(rulings, budget, over_budget) if budget else {}
     _hold(rulings, Disposition.DEFERRED, beyond)
-    _hold(rulings, Disposition.VETOED, _vetoes(rulings, asked))
+    _hold(rulings, Disposition.VETOED, _vetoes(rulings, asked, at))
     full = Reason("rail.queue-full", {"room": limits.room})
     _hold(rulings, Disposition.DROPPED, _less_urgent(rulings, limits.room, full))
     window.started(_clusters_of(rulings, ActionKind.RECLAIM), at)
@@ -282,9 +282,9 @@ def _less_urgent(rulings: list[Ruling], budget: int, reason: Reason) -> dict[int
     return {index: reason for index in left if index not in kept}
 
 
-def _vetoes(rulings: list[Ruling], asked: LiveShard) -> dict[int, Reason]:
+def _vetoes(rulings: list[Ruling], asked: LiveShard, at: Instant) -> dict[int, Reason]:
     left = _left(rulings)
-    vetoed = asked.vetoes([rulings[index].action for index in left])
+    vetoed = asked.vetoes([rulings[index].action for index in left], at)
     return {left[position]: reason for position, reason in vetoed.items()}
 
 

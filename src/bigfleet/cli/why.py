@@ -1,0 +1,89 @@
+"""`bigfleet why OBJECT`: why something is as it is, from the cycle that decided it."""
+
+import click
+
+from bigfleet.cli.connections import Connection, shard_verb
+from bigfleet.cli.object_names import KINDS
+from bigfleet.cli.output import shows
+from bigfleet.cli.sources import Source, takes_source
+
+#: Objects the verb explains, and how each is written.
+EXPLAINED = {
+    "need": "need/CLUSTER/ID",
+    "machine": "machine/ID",
+    "action": "action/CYCLE.INDEX",
+}
+CANDIDATE_COLUMNS = (
+    "MACHINE",
+    "STATE",
+    "RANK",
+    "$/H",
+    "PROB",
+    "PENALTY",
+    "EXPECTED",
+    "COST",
+    "WHY",
+)
+
+
+@click.command(no_args_is_help=True)
+@shard_verb
+@shows(lambda: CANDIDATE_COLUMNS)
+@takes_source
+@click.argument("name", metavar="OBJECT")
+@click.option(
+    "--candidates",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="Machines that are shown of those a Need could have; 1000 at most.",
+)
+def why(connection: Connection, source: Source, name: str, candidates: int) -> None:
+    """Why a Need got what it got, why a machine is where it is, why an action was decided.
+
+    \b
+    need/CLUSTER/ID      what it has and lacks, what stands in its way, which machines it could have
+    machine/ID           its state, who claims it, what happens to it next
+    action/CYCLE.INDEX   the Need it serves, and what else could have been done
+
+    The first characters of a Need's id are enough. The answer is about the last cycle of a live
+    shard, of a journal (--journal) or of a fleet file (--fleet), or about the cycle --at. Penalties
+    are what clusters declare, not what is billed.
+
+    \b
+    Examples:
+      bigfleet why need/ml/n3f9c
+      bigfleet why need/ml/n3f9c --candidates 50
+      bigfleet why need/ml/n3f9c --journal data/journal --at 3:18231
+      bigfleet why need/ml/n3f9c --fleet fleet.yaml -o json
+      bigfleet why machine/od-0117
+    """
+    kind, _, rest = name.partition("/")
+    if kind not in EXPLAINED or not rest:
+        raise click.UsageError(_unexplained(name, kind))
+    match kind:
+        case "need":
+            from bigfleet.cli.why_need import print_need
+
+            print_need(connection, source, rest, candidates)
+        case "machine":
+            from bigfleet.cli.why_machine import print_machine
+
+            print_machine(connection, source, rest)
+        case _:
+            from bigfleet.cli.why_machine import print_action
+
+            print_action(connection, source, rest)
+
+
+def _unexplained(name: str, kind: str) -> str:
+    from difflib import get_close_matches
+
+    if kind in EXPLAINED:
+        return f"{name!r}: which {kind}? write {EXPLAINED[kind]}"
+    forms = ", ".join(EXPLAINED.values())
+    if kind in KINDS:
+        return f"{name!r}: why does not explain a {kind} yet; it explains {forms}"
+    near = get_close_matches(kind, EXPLAINED, n=1)
+    hint = f"did you mean {EXPLAINED[near[0]]}?" if near else f"write one of {forms}"
+    return f"{name!r} names no object; {hint}"

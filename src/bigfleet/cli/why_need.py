@@ -1,0 +1,209 @@
+"""`bigfleet why need/CLUSTER/ID`: what a Need has, what it lacks, and what stands in its way.
+
+The same answer from a live shard, a journal and a fleet file.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bigfleet.cli.connections import Clients, Connection
+from bigfleet.cli.object_names import or_unknown
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source
+from bigfleet.cli.terminal import plain, refuse
+from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, ask_fleet, known_in
+from bigfleet.cli.why_not import decided_from
+
+if TYPE_CHECKING:
+    from bigfleet.cli.tables import Page, Table
+    from bigfleet.model.explanations import NeedExplanation
+
+#: Of a penalty that must never be paid.
+_PINNED = "pinned"
+
+
+def print_need(connection: Connection, source: Source, name: str, candidates: int) -> None:
+    """Leaves with 3 where no shard, or not this cycle, knows it."""
+    cluster, _, prefix = name.rpartition("/")
+    if source.is_live:
+        answers = _live(connection, source, cluster, prefix, candidates)
+        for shard, (told, cycle) in answers.said.items():
+            write(connection, told, cycle, {"shardId": shard, **answers.document()})
+        answers.leave_partial(connection)
+        return
+    from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
+    from bigfleet.explain.need_trace import explain_need
+
+    decided = decided_from(source)
+    try:
+        row = decided.need_row(cluster, prefix)
+    except SeveralObjects as problem:
+        raise refuse([str(problem)]) from None
+    except NoSuchObject as problem:
+        click.echo(plain(str(problem)), err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
+    write(connection, explain_need(decided, row, candidates), decided.name, {})
+
+
+def _live(
+    connection: Connection, source: Source, cluster: str, prefix: str, candidates: int
+) -> "FleetAnswers[tuple[NeedExplanation, str]]":
+    """The answer of the shard that has it, with the name of its cycle."""
+    from bigfleet.cli.shard_verbs.described_need import known_ids
+    from bigfleet.cli.why_machine import asked_cycle
+    from bigfleet.model.explanations import ExplainNeedCall
+    from bigfleet.model.needs import NeedKey
+
+    async def look(shard: Clients) -> "tuple[NeedExplanation, str]":
+        epoch, cycle = await asked_cycle(shard, source.at)
+        call = ExplainNeedCall(NeedKey(cluster, "", ""), cycle, candidates, prefix)
+        told = await shard.admin.explain_need(call)
+        return told, f"{epoch}:{told.cycle}"
+
+    said = f"{cluster}/{prefix}" if cluster else prefix
+    sought = SoughtObject("need", said, "bigfleet needs shows those there are")
+    found = known_in(connection, ask_fleet(connection, or_unknown(look, known_ids)), sought)
+    keys = {told.view.need.key for told, _ in found.said.values()}
+    if len(keys) > 1:
+        names = ", ".join(sorted(f"need/{key.cluster}/{key.need_id}" for key in keys))
+        raise refuse([f"{len(keys)} needs begin with {prefix}: {names}; write more of it"])
+    # Of a cluster that has just moved, two shards may know the Need: the one that decided last.
+    last = max(found.said, key=lambda shard: found.said[shard][0].decided_at or 0)
+    return FleetAnswers({last: found.said[last]}, found.failed, found.addresses)
+
+
+def write(
+    connection: Connection, told: "NeedExplanation", cycle: str, more: dict[str, Any]
+) -> None:
+    from bigfleet.cli.tables import Page, write_json
+
+    if connection.json:
+        write_json({**need_document(told), "cycleName": cycle, **more}, connection.now)
+        return
+    page = Page.on_stdout(connection.color)
+    fill(page, told, cycle, connection.now)
+    page.write()
+
+
+def need_document(told: "NeedExplanation") -> dict[str, Any]:
+    """The admin message."""
+    from bigfleet.wire.explanations import NEED_EXPLANATION
+
+    return NEED_EXPLANATION.document(told)
+
+
+def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
+    page.say(headline(told, cycle, now), "bold")
+    for reason in told.reasons:
+        page.say(f"  {reason.code:<18} {reason.text}")
+    page.say(f"demand  {_demand_text(told)}")
+    page.say(f"supply  {_supply_text(told)}")
+    for note in told.notes:
+        page.say(f"note    {note}")
+    if told.view.same_candidates:
+        page.say(f"domains {_domains_text(told)}")
+    for each in told.competitors:
+        how = "strictly higher" if each.strictly_higher else "equal, and earlier"
+        holder = f"need/{each.need.cluster}/{each.need.need_id}"
+        page.say(f"held    {each.machines:,} by {holder} (priority {each.priority}, {how})")
+    if told.candidates:
+        page.show(candidate_table(told))
+    if told.victims:
+        page.show(victim_table(told), aside=True)
+
+
+def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
+    """`UNMET  priority 1000  gang train-7  short 24 gpu   cycle 3:18231, 2s ago`."""
+    from bigfleet.cli.tables import since_text
+    from bigfleet.model.reasons import resources_text
+
+    view = told.view
+    need = view.need
+    state = told.state.label if told.state else ("satisfied" if view.satisfied else "unmet")
+    words = [state.upper(), f"need/{need.cluster}/{told.need_id}"]
+    words.append(f"priority {need.profile.priority}")
+    if need.group:
+        words.append(f"gang {need.group}")
+    if not view.satisfied:
+        words.append(f"short {resources_text(view.deficit.positive().texts())}")
+    age = f", {since_text(told.decided_at, now)} ago" if told.decided_at else ""
+    return f"{'  '.join(words)}   cycle {cycle}{age}"
+
+
+def _demand_text(told: "NeedExplanation") -> str:
+    """What is wanted, what each phase covered, what is left: they add up."""
+    from bigfleet.model.reasons import resources_text
+
+    parts = [resources_text(told.view.need.aggregate.positive().texts()) or "nothing"]
+    for step in told.steps:
+        if not step.machine_ids:
+            continue
+        covered = resources_text(step.covered.texts()) or "0"
+        parts.append(f"{step.phase} {covered} ({step.text})")
+    left = resources_text(told.view.deficit.positive().texts()) or "nothing"
+    return " | ".join([*parts, f"short {left}"])
+
+
+def _supply_text(told: "NeedExplanation") -> str:
+    """Every machine of the shard once, by what became of it."""
+    parts = [f"{told.machines:,} machines"]
+    for each in told.rejects:
+        parts.append(f"{each.machines:,} {_words(each.outcome.name)} ({each.code})")
+    return " | ".join(parts)
+
+
+def _words(name: str) -> str:
+    return name.lower().replace("_", " ")
+
+
+def _domains_text(told: "NeedExplanation") -> str:
+    chosen = told.view.same_domain or "none"
+    parts = [f"{each.domain} {each.per_mille / 10:g} %" for each in told.view.same_candidates]
+    return f"chosen {chosen} | holds of the gang: {', '.join(parts)}"
+
+
+def candidate_table(told: "NeedExplanation") -> "Table":
+    from bigfleet.cli.tables import cell, table_of
+
+    numbers = ("RANK", "$/H", "PROB", "PENALTY", "EXPECTED", "COST")
+    table = table_of("MACHINE", "STATE", *numbers, sentence="WHY", numbers=numbers)
+    for each in told.candidates:
+        cost = each.cost
+        table.add_row(
+            cell(each.machine),
+            cell(each.state.label),
+            cell(each.rank or "", sort=each.rank),
+            cell(_dollars(cost.price_per_hour), sort=cost.price_per_hour),
+            cell(f"{cost.interruption_probability:g}"),
+            cell(_dollars(cost.interruption_penalty_dollars)),
+            cell(_dollars(cost.expected_interruption_per_hour)),
+            cell(_dollars(cost.effective_cost_per_hour), sort=cost.effective_cost_per_hour),
+            cell(": ".join(filter(None, (_words(each.outcome.name), each.text)))),
+            style="bold" if each.outcome.taken else "",
+        )
+    return table
+
+
+def victim_table(told: "NeedExplanation") -> "Table":
+    from bigfleet.cli.tables import cell, table_of
+
+    numbers = ("PRIORITY", "SCORE", "GAP", "DRAIN", "INTERRUPTION", "RECLAMATION")
+    table = table_of("VICTIM", "CLUSTER", *numbers, sentence="WHY", numbers=numbers)
+    for each in told.victims:
+        terms = (each.gap_term, each.drain_term, each.interruption_term, each.reclamation_term)
+        said = f"preempted, {each.grace_seconds} s of grace" if each.chosen else "spared"
+        table.add_row(
+            cell(each.machine),
+            cell(each.cluster),
+            cell(each.assigned_priority),
+            cell(f"{each.score:g}"),
+            *(cell(f"{term:g}") for term in terms),
+            cell(f"{said}: {each.excluded_reason}" if each.excluded_reason else said),
+        )
+    return table
+
+
+def _dollars(amount: float) -> str:
+    from math import isinf
+
+    return _PINNED if isinf(amount) else f"{amount:.4g}"

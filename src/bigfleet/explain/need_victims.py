@@ -1,0 +1,108 @@
+"""Phase 2 of one Need: its victims with each term of their score, and the best that was spared.
+
+The runs and the score are the engine's own.
+"""
+
+import numpy as np
+
+from bigfleet.engine.kernels.records import VictimArrays
+from bigfleet.engine.kernels.victims import grace_seconds, victim_score
+from bigfleet.engine.outcome import Outcome
+from bigfleet.engine.preemption import victim_runs
+from bigfleet.engine.release import ready_clusters
+from bigfleet.model.explanations import VictimVerdict
+from bigfleet.model.options import EngineOptions
+
+#: Victims that are told.
+_MOST_VICTIMS = 8
+
+
+def victim_verdicts(
+    outcome: Outcome, row: int, options: EngineOptions
+) -> tuple[VictimVerdict, ...]:
+    """In the order in which they were taken; the best that was not comes last."""
+    if not outcome.unsatisfied[row] or outcome.needs.parked[row]:
+        return ()
+    ready = ready_clusters(outcome.scene, options)
+    asker = np.array([row], np.int64)
+    runs = victim_runs(outcome.scene, outcome.needs, outcome.kinds, outcome.credit, asker, ready)
+    if not len(runs.start):
+        return ()
+    chosen = outcome.preempted.row[outcome.preempted.need == row]
+    told = []
+    for machine in chosen[:_MOST_VICTIMS].tolist():
+        place = int(np.flatnonzero(runs.rows == machine)[0])
+        run = int(np.searchsorted(runs.end, place, side="right"))
+        told.append(_verdict(outcome, row, options, runs, run, machine, ""))
+    spared = _best_spared(outcome, row, options, runs)
+    if spared is not None:
+        run, machine = spared
+        why = "not needed: the victims before it cover what is short"
+        if outcome.preempted.unresolved[row].any():
+            why = "outside what its spread allows, or spoken for"
+        told.append(_verdict(outcome, row, options, runs, run, machine, why))
+    return tuple(told)
+
+
+def _best_spared(
+    outcome: Outcome, row: int, options: EngineOptions, runs: VictimArrays
+) -> tuple[int, int] | None:
+    """The run and the row of the machine that would have come next."""
+    taken = np.isin(runs.rows, outcome.preempted.row)
+    same, kinds = int(outcome.needs.same[row]), outcome.kinds
+    best: tuple[tuple[bool, float, int], int, int] | None = None
+    for run in np.flatnonzero(runs.priority < outcome.needs.priority[row]).tolist():
+        kind = int(runs.kind[run])
+        if same >= 0 and kinds.domain[same, kind] != outcome.credit.domain[row]:
+            continue
+        begin, end = int(runs.start[run]), int(runs.end[run])
+        left = np.flatnonzero(~taken[begin:end])
+        if not len(left):
+            continue
+        machine = int(runs.rows[begin + int(left[0])])
+        score = sum(_terms(outcome, row, options, runs, run))
+        order = (not runs.excess[run], -score, machine)
+        if best is None or order < best[0]:
+            best = order, run, machine
+    return None if best is None else best[1:]
+
+
+def _terms(
+    outcome: Outcome, row: int, options: EngineOptions, runs: VictimArrays, run: int
+) -> tuple[float, float, float, float]:
+    """Gap, drain, interruption and reclamation: the score with one weight at a time."""
+    weights = options.victim_weights
+    named = (weights.priority, weights.drain, weights.interruption, weights.reclamation)
+    gap = int(outcome.needs.priority[row] - runs.priority[run])
+    penalties = float(runs.interruption[run]), float(runs.reclamation[run])
+    alone = np.diag(np.array(named, np.float64))
+    seconds = float(options.drain_seconds)
+    first, second, third, last = (
+        float(victim_score(gap, seconds, *penalties, alone[place])) for place in range(4)
+    )
+    return first, second, third, last
+
+
+def _verdict(
+    outcome: Outcome,
+    row: int,
+    options: EngineOptions,
+    runs: VictimArrays,
+    run: int,
+    machine: int,
+    excluded: str,
+) -> VictimVerdict:
+    snapshot = outcome.scene.snapshot
+    terms = _terms(outcome, row, options, runs, run)
+    gap = int(outcome.needs.priority[row] - runs.priority[run])
+    cluster = int(snapshot.columns.cluster[machine])
+    return VictimVerdict(
+        snapshot.ids[machine],
+        snapshot.tables.clusters.rows[cluster],
+        int(runs.priority[run]),
+        sum(terms),
+        *terms,
+        chosen=not excluded,
+        grace_seconds=0 if excluded else grace_seconds(gap),
+        excluded_reason=excluded,
+    )

@@ -1,0 +1,187 @@
+"""Answers about decided cycles: of the last one as it stands, of a past one from the journal.
+
+All of it runs in a thread, off the cycle's path: what a cycle decided never changes.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject, SeveralObjects
+from bigfleet.explain.machine_trace import explained_machine
+from bigfleet.explain.need_trace import explain_need
+from bigfleet.explain.why_not import (
+    why_not_assigned,
+    why_not_preempted,
+    why_not_removed,
+    why_not_satisfied,
+)
+from bigfleet.journal.history import BrokenJournal, cycle_at
+from bigfleet.journal.segments import UnreadableJournal, segments_of
+from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.machine_answers import (
+    CycleCall,
+    CycleView,
+    DecisionList,
+    DecisionQuery,
+    MachineAnswer,
+    MachineCall,
+    WhyNot,
+    WhyNotCall,
+    WhyNotQuestion,
+)
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.shard.ledgers.needs import NeedsLedger
+from bigfleet.shard.state import ShardState
+
+#: Actions in one answer.
+MOST_ACTIONS = 1000
+_WITH_MACHINE = (WhyNotQuestion.ASSIGNED, WhyNotQuestion.REMOVED, WhyNotQuestion.PREEMPTED)
+_WITH_NEED = (WhyNotQuestion.ASSIGNED, WhyNotQuestion.PREEMPTED, WhyNotQuestion.SATISFIED)
+Asked = TypeVar("Asked")
+T = TypeVar("T")
+
+
+class Explanations:
+    def __init__(self, state: ShardState, journal: Path | None) -> None:
+        """`journal`: the directory of past cycles; None: none are kept."""
+        self._state = state
+        self._journal = journal
+        #: The last cycle, and what was computed of it.
+        self._latest: DecidedCycle | None = None
+        #: Past cycles are read one after the other: each is a whole fleet in memory.
+        self._reading = asyncio.Lock()
+
+    async def need(self, call: ExplainNeedCall) -> NeedExplanation:
+        cycle = await self.decided(call.cycle)
+        # Of the last cycle the ledger knows the state too, and what holds the Need back.
+        ledger = self._state.decision_loop.ledger
+        told = ledger if ledger.cycle == cycle.given.cycle else None
+        return await _answered(partial(_explained_need, ledger=told), cycle, call)
+
+    async def machine(self, call: MachineCall) -> MachineAnswer:
+        cycle = await self.decided(call.cycle)
+        return await _answered(explained_machine, cycle, call.machine)
+
+    async def why_not(self, call: WhyNotCall) -> WhyNot:
+        if call.question is None:
+            asked = ", ".join(question.name for question in WhyNotQuestion)
+            raise Rejected(Code.INVALID_ARGUMENT, f"question: one of {asked}")
+        if call.question in _WITH_MACHINE and not call.machine:
+            raise Rejected(Code.INVALID_ARGUMENT, "machine_id: which machine is meant?")
+        if call.question in _WITH_NEED and call.need is None:
+            raise Rejected(Code.INVALID_ARGUMENT, "need: which Need is meant?")
+        return await _answered(_why_not, await self.decided(call.cycle), call)
+
+    async def decisions(self, query: DecisionQuery) -> DecisionList:
+        """Of those the shard remembers."""
+        remembered = tuple(self._state.decision_loop.actions)
+        found = [view for view in remembered if query.matches(view)]
+        most = min(query.limit or MOST_ACTIONS, MOST_ACTIONS)
+        older = not remembered or query.from_cycle < remembered[0].cycle
+        return DecisionList(tuple(found[-most:]), len(found) > most or older)
+
+    async def cycle(self, call: CycleCall) -> CycleView:
+        return await _answered(_cycle_view, await self.decided(call.cycle), call)
+
+    async def decided(self, number: int) -> DecidedCycle:
+        """Cycle 0 is the last that ended. Raises Rejected."""
+        finished = self._state.decision_loop.finished
+        if finished is None:
+            text = "no cycle has ended since the shard started; ask again in a moment"
+            raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
+        if number in (0, finished.given.cycle):
+            if self._latest is None or self._latest.given is not finished.given:
+                name = f"{self._state.epoch}:{finished.given.cycle}"
+                self._latest = DecidedCycle(
+                    finished.given, finished.decision, name, finished.actions
+                )
+            return self._latest
+        if number < 0 or number > finished.given.cycle:
+            text = f"no cycle {number} yet; the last is {finished.given.cycle}"
+            raise Rejected(Code.NOT_FOUND, text)
+        if self._journal is None:
+            text = f"cycle {number} is past, and this shard keeps no journal"
+            raise Rejected(Code.OUT_OF_RANGE, text)
+        async with self._reading:
+            return await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
+
+
+async def _answered(
+    answer: Callable[[DecidedCycle, Asked], T], cycle: DecidedCycle, asked: Asked
+) -> T:
+    try:
+        return await asyncio.to_thread(answer, cycle, asked)
+    except NoSuchObject as problem:
+        raise Rejected(Code.NOT_FOUND, str(problem)) from None
+    except SeveralObjects as problem:
+        raise Rejected(Code.INVALID_ARGUMENT, str(problem)) from None
+
+
+def _explained_need(
+    cycle: DecidedCycle, call: ExplainNeedCall, *, ledger: NeedsLedger | None
+) -> NeedExplanation:
+    key = call.need
+    if key.fingerprint:
+        row = cycle.need_row_of_key(key)
+    else:
+        row = cycle.need_row(key.cluster, call.id_prefix)
+    told = explain_need(cycle, row, call.max_candidates)
+    known = ledger.row(row) if ledger is not None else None
+    if known is None:
+        return told
+    if known.state is not NeedState.BLOCKED:
+        return replace(told, state=known.state)
+    reasons = (known.reason, *(each for each in told.reasons if each.text != known.reason.text))
+    notes = (*told.notes, f"what helps: {known.remedy}") if known.remedy else told.notes
+    return replace(
+        told, state=known.state, sentence=known.reason.text, reasons=reasons, notes=notes
+    )
+
+
+def _why_not(cycle: DecidedCycle, call: WhyNotCall) -> WhyNot:
+    row = cycle.row_of(call.machine) if call.machine else -1
+    need = -1 if call.need is None else cycle.need_row_of_key(call.need)
+    match call.question:
+        case WhyNotQuestion.ASSIGNED:
+            return why_not_assigned(cycle, row, need)
+        case WhyNotQuestion.PREEMPTED:
+            return why_not_preempted(cycle, row, need)
+        case WhyNotQuestion.REMOVED:
+            return why_not_removed(cycle, row)
+        case _:
+            return why_not_satisfied(cycle, need)
+
+
+def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
+    total = cycle.decision.action_count
+    most = min(call.limit or MOST_ACTIONS, MOST_ACTIONS)
+    places = np.arange(call.first_index, min(total, call.first_index + most))
+    return CycleView(
+        cycle.given.cycle,
+        cycle.given.at,
+        tuple(cycle.view_at(int(place)) for place in places),
+        total,
+        len(cycle.given.snapshot),
+        len(cycle.outcome),
+        len(cycle.outcome.queue),
+    )
+
+
+def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
+    try:
+        found = cycle_at(segments_of(journal), (epoch, number))
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
+    if found is None:
+        text = f"cycle {epoch}:{number} is not in the journal (any more)"
+        raise Rejected(Code.OUT_OF_RANGE, text)
+    given, output = found.recorded.given, found.recorded.output
+    actions = () if output is None else output.actions
+    return DecidedCycle(given, given.decide(), found.name, actions)

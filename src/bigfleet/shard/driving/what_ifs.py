@@ -1,0 +1,120 @@
+"""What-ifs of a shard: answered in processes of their own, so that cycles do not wait for them.
+
+At most MOST_RUNNING at once. A process is started when it is needed and kept for the next question;
+one whose caller has gone, or that takes too long, is killed.
+"""
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bigfleet import __version__
+from bigfleet.journal.recorder import FinishedCycle, Recorder
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
+from bigfleet.shard.what_if_worker import LENGTH_BYTES
+from bigfleet.wire.what_ifs import call_bytes, read_answer
+
+MOST_RUNNING = 2
+LONGEST_SECONDS = 60.0
+_MODULE = "bigfleet.shard.what_if_worker"
+
+
+class WhatIfs:
+    def __init__(self, shard_id: str, epoch: int, journal: Path | None) -> None:
+        """`journal`: where past cycles are; None: they are not kept."""
+        self._shard_id = shard_id
+        self._epoch = epoch
+        self._journal = journal
+        self._running = 0
+        self._idle: list[Process] = []
+
+    async def answer(self, call: WhatIfCall, finished: FinishedCycle) -> WhatIfAnswer:
+        """Raises Rejected as the contract says."""
+        if self._running >= MOST_RUNNING:
+            text = f"{MOST_RUNNING} what-ifs are running in this shard; ask again in a moment"
+            raise Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if")
+        self._running += 1
+        try:
+            head, frames = await self._question(call, finished)
+            content = await self._asked(head, frames)
+            return read_answer(content)
+        finally:
+            self._running -= 1
+
+    async def close(self) -> None:
+        """Workers without a question; those with one are ended by what asked."""
+        idle, self._idle = self._idle, []
+        for worker in idle:
+            await _ended(worker)
+
+    async def _question(
+        self, call: WhatIfCall, finished: FinishedCycle
+    ) -> tuple[dict[str, Any], Sequence[bytes]]:
+        request, latest = call_bytes(call), finished.given.cycle
+        if call.base_cycle in (0, latest):
+            recorder = Recorder(self._shard_id, self._epoch, __version__)
+            records = await asyncio.to_thread(recorder.record, finished)
+            head = {"name": f"{self._epoch}:{latest}", "frames": 1 + len(records)}
+            return head, [request, *records]
+        if self._journal is None:
+            text = f"cycle {call.base_cycle} is not kept: this shard has no journal"
+            raise Rejected(Code.OUT_OF_RANGE, text)
+        place = {"journal": str(self._journal), "epoch": self._epoch, "cycle": call.base_cycle}
+        return {**place, "frames": 1}, [request]
+
+    async def _asked(self, head: dict[str, Any], frames: Sequence[bytes]) -> bytes:
+        worker = self._idle.pop() if self._idle else await _started()
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS):
+                code, content = await _exchanged(worker, head, frames)
+        except TimeoutError:
+            await _ended(worker)
+            text = f"the what-if takes longer than {LONGEST_SECONDS:g} s"
+            raise Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if") from None
+        except (OSError, asyncio.IncompleteReadError) as problem:
+            await _ended(worker)
+            text = f"the process that answers what-ifs has ended: {problem}"
+            raise Rejected(Code.UNAVAILABLE, text) from None
+        except BaseException:
+            await _ended(worker)
+            raise
+        self._idle.append(worker)
+        if code:
+            raise Rejected(Code[code], content.decode())
+        return content
+
+
+async def _started() -> Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", _MODULE, stdin=PIPE, stdout=PIPE
+    )
+
+
+async def _exchanged(
+    worker: Process, head: dict[str, Any], frames: Sequence[bytes]
+) -> tuple[str, bytes]:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    for frame in (json.dumps(head).encode(), *frames):
+        worker.stdin.write(len(frame).to_bytes(LENGTH_BYTES, "big"))
+        worker.stdin.write(frame)
+        await worker.stdin.drain()
+    told = json.loads(await _frame(worker.stdout))
+    return told["code"], await _frame(worker.stdout)
+
+
+async def _frame(stream: asyncio.StreamReader) -> bytes:
+    length = int.from_bytes(await stream.readexactly(LENGTH_BYTES), "big")
+    return await stream.readexactly(length)
+
+
+async def _ended(worker: Process) -> None:
+    with suppress(ProcessLookupError):
+        worker.kill()
+    await worker.wait()

@@ -1,0 +1,77 @@
+"""The process that answers the what-ifs of a shard: at the lowest priority, one after the other.
+
+Questions come on standard input, answers go to standard output, each as frames: eight bytes of
+length, then the content. It ends when its input ends, so that it never outlives its shard.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bigfleet.engine.engine_input import EngineInput
+from bigfleet.journal.history import BrokenJournal, History, cycle_at
+from bigfleet.journal.segments import UnreadableJournal, segments_of
+from bigfleet.model.errors import BadInput
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.whatif.comparing import once
+from bigfleet.wire.journal_records import record_of
+from bigfleet.wire.what_ifs import answer_bytes, read_call
+
+LENGTH_BYTES = 8
+LOWEST_PRIORITY = 19
+
+
+def main() -> None:
+    os.nice(LOWEST_PRIORITY)
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What a library prints must not get between two answers.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    while (head := read_frame(questions)) is not None:
+        asked = json.loads(head)
+        frames = [read_frame(questions) or b"" for _ in range(asked["frames"])]
+        code, content = answered(asked, frames)
+        for frame in (json.dumps({"code": code}).encode(), content):
+            answers.write(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)
+        answers.flush()
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """None: the other side has gone."""
+    length = stream.read(LENGTH_BYTES)
+    return stream.read(int.from_bytes(length, "big")) if len(length) == LENGTH_BYTES else None
+
+
+def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes]:
+    """The first frame is the request, the others are the records of the cycle, if it is not to be
+    read from the journal."""
+    try:
+        call = read_call(frames[0])
+        given, name = _input_of(asked, frames[1:])
+        answer = once(given, call.edits, name)
+    except Rejected as rejected:
+        return rejected.code.name, rejected.text.encode()
+    except BadInput as problem:
+        text = "; ".join(str(each) for each in problem.problems)
+        return Code.INVALID_ARGUMENT.name, text.encode()
+    return "", answer_bytes(answer)
+
+
+def _input_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[EngineInput, str]:
+    if records:
+        cycle = next(iter(History().cycles(map(record_of, records))))
+        return cycle.given, asked["name"]
+    epoch, number = asked["epoch"], asked["cycle"]
+    try:
+        found = cycle_at(segments_of(Path(asked["journal"])), (epoch, number))
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {number} cannot be read: {problem}") from None
+    if found is None:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {epoch}:{number} is not kept in the journal")
+    return found.recorded.given, found.name
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The answer of a what-if as a JSON document."""
+
+from typing import Any
+
+from bigfleet.model.what_if import (
+    ClusterDelta,
+    ClusterSide,
+    NeedChange,
+    WhatIfAnswer,
+    WhatIfSide,
+)
+
+Document = dict[str, Any]
+
+
+def document_of(answer: WhatIfAnswer) -> Document:
+    return {
+        "cycle": answer.cycle,
+        "overlay": list(answer.overlay),
+        "warnings": list(answer.warnings),
+        "removedMachines": answer.removed,
+        "base": _side(answer.base),
+        "changed": _side(answer.changed),
+        "clusters": [_cluster(each) for each in answer.clusters],
+        "newlyUnmet": [_need(each) for each in answer.newly_unmet],
+        "newlyUnmetCount": answer.newly_unmet_count,
+        "newlyMet": [_need(each) for each in answer.newly_met],
+        "newlyMetCount": answer.newly_met_count,
+        "moved": [
+            {"fromCluster": m.from_cluster, "toCluster": m.to_cluster, "machines": m.machines}
+            for m in answer.moved
+        ],
+    }
+
+
+def _side(side: WhatIfSide) -> Document:
+    return {
+        "actionsByKind": dict(side.actions_by_kind),
+        "satisfiedNeeds": side.satisfied_needs,
+        "unsatisfiedNeeds": side.unsatisfied_needs,
+        "shortfallsByPriority": {str(p): n for p, n in side.shortfalls_by_priority.items()},
+        "costPerHour": side.cost_per_hour,
+        "expectedInterruptionPerHour": side.expected_interruption_per_hour,
+        "declaredPenalties": side.declared_penalties,
+        "pinnedVictims": side.pinned_victims,
+        "machinesByState": dict(side.machines_by_state),
+    }
+
+
+def _cluster(delta: ClusterDelta) -> Document:
+    return {
+        "cluster": delta.cluster,
+        "lostMachines": delta.lost,
+        "before": _cluster_side(delta.before),
+        "after": _cluster_side(delta.after),
+    }
+
+
+def _cluster_side(side: ClusterSide) -> Document:
+    return {
+        "machines": side.machines,
+        "unmet": side.unmet,
+        "costPerHour": side.cost_per_hour,
+        "actionsByKind": dict(side.actions_by_kind),
+    }
+
+
+def _need(change: NeedChange) -> Document:
+    return {
+        "need": change.name,
+        "cluster": change.key.cluster,
+        "priority": change.priority,
+        "deficit": change.deficit.texts(),
+        "sentence": change.sentence,
+    }

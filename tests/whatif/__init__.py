@@ -1,0 +1,1 @@
+"""What-if overlays: edits, how they are applied, and what is told."""

@@ -1,0 +1,1 @@
+"""Why not this machine: the predicate that stands in the way, by name."""
