@@ -56,13 +56,13 @@ def _needs_sentence(answer: WhatIfAnswer) -> str:
     unmet, met = answer.newly_unmet_count, answer.newly_met_count
     still = answer.changed.unsatisfied_needs - unmet
     if not unmet and not still:
-        return "All demand would be met by what this cycle starts."
+        return "All demand would be covered by what is there and what this cycle starts."
     parts = []
     if unmet:
         top = max((n.priority for n in answer.newly_unmet), default=0)
         parts.append(f"{counted(unmet, 'more Need')} would be short, up to priority {top}")
     if met:
-        parts.append(f"{counted(met, 'Need')} would be met that {_is(met)} short now")
+        parts.append(f"{counted(met, 'Need')} would be covered that {_is(met)} short now")
     if still > 0:
         parts.append(f"{counted(still, 'Need')} {_is(still)} short either way")
     return f"{'; '.join(parts)}."
@@ -77,7 +77,7 @@ def _show_sides(page: Page, answer: WhatIfAnswer) -> None:
     base, changed = answer.base, answer.changed
     counts: list[tuple[str, int, int]] = [
         ("machines", _machines(base), _machines(changed)),
-        ("needs met", base.satisfied_needs, changed.satisfied_needs),
+        ("needs covered", base.satisfied_needs, changed.satisfied_needs),
         ("needs short", base.unsatisfied_needs, changed.unsatisfied_needs),
     ]
     for priority in sorted(

@@ -3,6 +3,8 @@
 The runs and the score are the engine's own.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bigfleet.engine.kernels.records import VictimArrays
@@ -23,9 +25,7 @@ def victim_verdicts(
     """In the order in which they were taken; the best that was not comes last."""
     if not outcome.unsatisfied[row] or outcome.needs.parked[row]:
         return ()
-    ready = ready_clusters(outcome.scene, options)
-    asker = np.array([row], np.int64)
-    runs = victim_runs(outcome.scene, outcome.needs, outcome.kinds, outcome.credit, asker, ready)
+    runs = _runs(outcome, row, options)
     if not len(runs.start):
         return ()
     chosen = outcome.preempted.row[outcome.preempted.need == row]
@@ -36,21 +36,37 @@ def victim_verdicts(
         told.append(_verdict(outcome, row, options, runs, run, machine, ""))
     spared = _best_spared(outcome, row, options, runs)
     if spared is not None:
-        run, machine = spared
         why = "not needed: the victims before it cover what is short"
         if outcome.preempted.unresolved[row].any():
             why = "outside what its spread allows, or spoken for"
-        told.append(_verdict(outcome, row, options, runs, run, machine, why))
+        told.append(_verdict(outcome, row, options, runs, spared.run, spared.row, why))
     return tuple(told)
+
+
+class Spared(NamedTuple):
+    """The machine that would have been preempted next, and the run of machines it is in."""
+
+    run: int
+    row: int
+
+
+def best_spared(outcome: Outcome, row: int, options: EngineOptions) -> Spared | None:
+    """Of the machines that could make way for a Need; None: none is left."""
+    return _best_spared(outcome, row, options, _runs(outcome, row, options))
+
+
+def _runs(outcome: Outcome, row: int, options: EngineOptions) -> VictimArrays:
+    """All that may be preempted for a Need of this priority, as the engine groups them."""
+    ready, asker = ready_clusters(outcome.scene, options), np.array([row], np.int64)
+    return victim_runs(outcome.scene, outcome.needs, outcome.kinds, outcome.credit, asker, ready)
 
 
 def _best_spared(
     outcome: Outcome, row: int, options: EngineOptions, runs: VictimArrays
-) -> tuple[int, int] | None:
-    """The run and the row of the machine that would have come next."""
+) -> Spared | None:
     taken = np.isin(runs.rows, outcome.preempted.row)
     same, kinds = int(outcome.needs.same[row]), outcome.kinds
-    best: tuple[tuple[bool, float, int], int, int] | None = None
+    best: tuple[tuple[bool, float, int], Spared] | None = None
     for run in np.flatnonzero(runs.priority < outcome.needs.priority[row]).tolist():
         kind = int(runs.kind[run])
         if same >= 0 and kinds.domain[same, kind] != outcome.credit.domain[row]:
@@ -63,8 +79,8 @@ def _best_spared(
         score = sum(_terms(outcome, row, options, runs, run))
         order = (not runs.excess[run], -score, machine)
         if best is None or order < best[0]:
-            best = order, run, machine
-    return None if best is None else best[1:]
+            best = order, Spared(run, machine)
+    return None if best is None else best[1]
 
 
 def _terms(

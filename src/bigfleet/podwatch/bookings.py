@@ -118,7 +118,7 @@ class Bookings:
         return [(uid, each) for uid, each in users if each.class_name in classes]
 
     def booking_of(self, pod: WatchedPod) -> Booking | None:
-        """What the pod names, whatever class it says that has."""
+        """The ProvisioningRequest the pod names; the class it names beside it does not matter."""
         if not pod.consumes:
             return None
         return self._bookings.get(ObjectKey(pod.key.namespace, pod.consumes))

@@ -193,11 +193,11 @@ class ShardProcess(Process):
         self.cycles.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._journal is not None:
-            await asyncio.to_thread(self._journal.close)
+        await asyncio.to_thread(self._store.close)
         if self._audit is not None:
             await asyncio.to_thread(self._audit.close)
-        await asyncio.to_thread(self._store.close)
+        if self._journal is not None:
+            await asyncio.to_thread(self._journal.close)
         self._lock.release()
 
     # -- within ----------------------------------------------------------------------------------

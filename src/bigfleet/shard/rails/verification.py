@@ -128,7 +128,7 @@ class Verification:
         try:
             batch = self._batch_of(actions, at)
             found = verify(batch, self._policy(), self._recent)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, machines must be safe from it
+        except Exception as problem:  # noqa: BLE001 - machines are safe from any fault of it
             return self._on_failure(actions, f"{type(problem).__name__}: {problem}", at)
         self._batch = batch
         self.error = ""
