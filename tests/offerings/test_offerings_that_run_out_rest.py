@@ -78,6 +78,7 @@ def test_after_its_rest_one_is_bought_to_see() -> None:
     assert len(rig.mutations()) == creates + 1
     assert free(rig, names) == []
     assert rig.counts.of("creates_avoided_total") == 2
+    assert [view.creates_saved for view in rig.offerings.views()] == [2]
 
 
 def test_a_probe_that_works_opens_the_shelf() -> None:

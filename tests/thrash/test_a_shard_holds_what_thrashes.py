@@ -1,5 +1,9 @@
 """A whole shard that sees its machine come back keeps it there for a while."""
 
+from random import Random
+
+import pytest
+
 from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.machines import Machine, MachineState
 from bigfleet.model.needs import Need
@@ -15,8 +19,12 @@ RAILS = RailSettings(reclaim_cap_fraction=0.0, empty_rollup_guard=False)
 WEB = Profile.of(priority=5)
 
 
+def settings_of(hold: float = 600.0) -> ShardSettings:
+    return ShardSettings(rails=RAILS, thrash=ThrashSettings(hold=Seconds(hold)))
+
+
 def shard_of(*machines: Machine, hold: float = 600.0) -> Rig:
-    return Rig(ShardSettings(rails=RAILS, thrash=ThrashSettings(hold=Seconds(hold))), machines)
+    return Rig(settings_of(hold), machines)
 
 
 def wants(rig: Rig, machines: int) -> None:
@@ -101,6 +109,7 @@ def test_the_delete_of_a_machine_that_served_the_held_profile_last_is_held() -> 
     rig.state.parts.machines.insert(machine("m-2", MachineState.IDLE), CLOUD, rig.at, "listed")
     thrash = rig.state.parts.thrash
     drained(rig, "m-1")
+    rig.state.begin_cycle(rig.at)
     for name, is_held in (("m-1", True), ("m-2", False)):
         delete = Action(ActionKind.DELETE, name, "", Rule.RELEASE)
         assert (thrash.why_held(delete, rig.at) is not None) is is_held
@@ -110,8 +119,36 @@ def test_a_machine_that_left_the_inventory_is_forgotten() -> None:
     rig = came_back()
     parts = rig.state.parts
     parts.machines.remove("m-1", rig.at, "gone", StorySource.PROVIDER)
+    rig.cycle()
     sizes = parts.thrash.sizes()
-    assert (sizes["thrashMoves"], sizes["thrashLeaving"]) == (0, 0)
+    assert (sizes["thrashMoves"], sizes["thrashLeaving"], sizes["thrashChanged"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_thrashes_only_reclaims_and_deletes_are_ever_held(seed: int) -> None:
+    """Demand of three priorities jumps about; a drain ends within a cycle or two."""
+    chance = Random(seed)
+    rig = shard_of(*(machine(f"m-{number}", MachineState.IDLE) for number in range(6)))
+    for _ in range(60):
+        needs = [
+            Need(SHOP, Profile.of(priority=priority), cores(8 * number))
+            for priority in (5, 500, 500_000)
+            if (number := chance.randrange(4))
+        ]
+        rig.report_needs(*needs)
+        rig.cycle()
+        for name in rig.state.parts.machines.ids():
+            leaves = rig.state.parts.drains.intent(name) is not None
+            if leaves and chance.random() < 0.7:
+                drained(rig, name)
+    held = {kind for kind in ActionKind if held_of(rig, kind)}
+    assert rig.state.parts.thrash.findings(), f"seed {seed}: nothing thrashed"
+    assert ActionKind.RECLAIM in held
+    assert held <= {ActionKind.RECLAIM, ActionKind.DELETE}
+
+
+def held_of(rig: Rig, kind: ActionKind) -> float:
+    return rig.counts.of("action_dispositions_total", kind=kind.label, disposition="held")
 
 
 def test_held_is_a_disposition_of_its_own() -> None:

@@ -3,6 +3,7 @@
 An engine that forgets its reservations is caught, with a witness a person can read.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -13,6 +14,7 @@ from bigfleet.model.fleet import Fleet, FleetMachine
 from bigfleet.model.machines import Machine, MachineState
 from bigfleet.model.thrash import ThrashKind
 from bigfleet.plan.cycle import decide_fleet
+from bigfleet.thrash.detector import Detector
 from bigfleet.thrash.findings import findings_of, sentence_of
 from tests.closedloop.laws import slow_world
 from tests.closedloop.simulator import Simulator
@@ -25,6 +27,9 @@ from tests.worlds.gpus import MILLION, bound, gang, need, plain, profile
 DRAINS = {"v-0": 10, "v-1": 60, "v-2": 300, "v-3": 600}
 #: Every last action of a loop comes before this cycle (`tests.closedloop.laws`).
 CYCLES = 120
+RETURNS_WHILE_SETTLING = (20013, 20053, 30146, 30233, 30689)
+#: What may be seen while a fleet settles to a demand that has just arrived.
+SETTLES = (ThrashKind.RETURN, ThrashKind.REBUY)
 
 
 @dataclass(slots=True)
@@ -94,36 +99,76 @@ def test_preemption_stability_a_victim_resubmitted_unchanged_preempts_nothing_mo
     assert len(bound_to(loop, "train")) == len(bound_to(loop, "batch")) == 2
 
 
-def calm_until_quiet(seed: int) -> WatchedLoop:
-    """Stops when nothing has happened for the time in which every reservation runs out."""
-    fleet = as_a_shard_starts(fleet_of_seed(seed))
-    loop = WatchedLoop(slow_world(fleet, seed), decide_fleet)
-    quiet = 0
-    while loop.cycle < CYCLES and quiet < 50:
+def settle(loop: WatchedLoop) -> list[str]:
+    """Until nothing is done, under way or reserved; what went wrong before."""
+    known, last, is_still = len(loop.found), loop.cycle + CYCLES, False
+    while not is_still:
+        assert loop.cycle < last, "it does not settle"
+        reserved = bool(loop.world.fleet.memory.reservations)
+        is_still = not (loop.run_cycle().actions or loop.world.moving or reserved)
+    seen = loop.found[known:]
+    returned = [each.last.machine for each in seen if each.kind is ThrashKind.RETURN]
+    twice = {machine for machine in returned if returned.count(machine) > 1}
+    return [
+        *(f"while it settles: {sentence_of(each)}" for each in seen if each.kind not in SETTLES),
+        *(f"while it settles {machine} returned more than once" for machine in sorted(twice)),
+    ]
+
+
+def stay(loop: WatchedLoop) -> list[str]:
+    """Until time alone changes nothing any more, half an hour or more; everything that was seen."""
+    known, quiet, last = len(loop.found), 0, loop.cycle + CYCLES
+    while loop.cycle < last and quiet < (50 if waits_for_something(loop.world.fleet) else 2):
         decision = loop.run_cycle()
         quiet = quiet + 1 if not decision.actions and not loop.world.moving else 0
-    return loop
+    return [f"at steady demand: {sentence_of(each)}" for each in loop.found[known:]]
 
 
-def assert_calm(seeds: range) -> None:
-    """Nothing repeats, nothing goes to and fro between clusters, and hardly a machine comes back.
+def waits_for_something(fleet: Fleet) -> bool:
+    """For the end of a reservation, for a parked gang to be tried again, for a release."""
+    holds = fleet.options.release_holds
+    idle = (e.machine for e in fleet.machines if e.machine.state is MachineState.IDLE)
+    kept = any(holds.get(machine.capacity_type) for machine in idle)
+    return kept or bool(fleet.memory.reservations or fleet.memory.parking)
 
-    The aim is none. What still comes back does so while a generated fleet comes up, and is the
-    engine's doing: a gang chooses its domain anew before all of its machines are there (30146,
-    30233, 30689), or a machine that was given back covers the Need another one was preempted for
-    (20053). Of the loops 20,000 to 20,099 and 30,000 to 30,799 five show it; the bound below lets
-    no more of them pass than one in twenty.
+
+def lose_a_bound_machine(loop: WatchedLoop, chance: Random) -> None:
+    fleet = loop.world.fleet
+    bound = [e.machine.id for e in fleet.machines if e.machine.state is MachineState.CONFIGURED]
+    if bound:
+        gone = chance.choice(bound)
+        left = tuple(each for each in fleet.machines if each.machine.id != gone)
+        loop.world.fleet = replace(fleet, machines=left)
+        # What was released before has nothing to do with the loss.
+        loop.detector = Detector()
+
+
+def assert_calm(seeds: Iterable[int]) -> None:
+    """Ruling S75. All of the demand of a generated fleet arrives at once, at machines that were
+    bound for something else; and then a machine is lost. While that settles a machine may leave and
+    return (law 5), but once, and nothing repeats. From then on demand is steady, and nothing goes
+    back and forth: when reservations end, idle machines are released, parked gangs are tried again.
     """
-    found = [(seed, seen) for seed in seeds for seen in calm_until_quiet(seed).found]
-    told = [f"seed {seed}: {sentence_of(seen)}" for seed, seen in found]
-    come_back = [seen for _, seen in found if seen.kind in (ThrashKind.RETURN, ThrashKind.REBUY)]
-    assert len(come_back) == len(found), told
-    assert len(come_back) <= len(seeds) // 20, told
+    told: list[str] = []
+    for seed in seeds:
+        loop = WatchedLoop(slow_world(as_a_shard_starts(fleet_of_seed(seed)), seed), decide_fleet)
+        seen = [*settle(loop), *stay(loop)]
+        lose_a_bound_machine(loop, Random(seed))
+        seen += [*settle(loop), *stay(loop)]
+        told += [f"seed {seed}, {each}" for each in seen]
+    assert told == []
 
 
 @pytest.mark.parametrize("share", range(2))
 def test_random_loops_at_steady_demand_are_calm(share: int) -> None:
-    assert_calm(range(20_000 + share, 20_100, 2))
+    assert_calm(range(20_000 + share, 20_040, 2))
+
+
+def test_the_five_loops_in_which_a_machine_returns_while_they_settle() -> None:
+    """Two gangs of one profile swap racks before an order of theirs is there (30146), a gang
+    chooses another rack (20013, 30233, 30689), a machine that was given back covers the Need
+    another one was preempted for (20053)."""
+    assert_calm(RETURNS_WHILE_SETTLING)
 
 
 @pytest.mark.nightly("5,000 closed loops")

@@ -298,7 +298,9 @@ EXPLAINED = MachineAnswer(
 _CHECK = Check("min-unit cpu", False, "8", "7500m")
 REFUSED = WhyNot(9, "too small", _CHECK, (Check("held", True, "not held", ""), _CHECK), ("more",))
 HELD = Quarantine(QuarantineKind.ROLLUP, "shop", 100, 0, 1, 3, 4, 5)
-RESTING = OfferingView("sim/a3/z-a/Spot", OfferingState.HALF_OPEN, "stockout", 2, 3, 4, "none left")
+RESTING = OfferingView(
+    "sim/a3/z-a/Spot", OfferingState.HALF_OPEN, "stockout", 2, 3, 4, "none left", 5
+)
 UNMET = NeedView(
     need=Need(
         "ml",

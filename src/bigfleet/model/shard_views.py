@@ -242,6 +242,8 @@ class OfferingView:
     next_probe_at: Instant
     #: What the provider said.
     text: str = ""
+    #: Orders since it opened that were decided on and not placed.
+    creates_saved: int = 0
 
 
 @dataclass(frozen=True, slots=True)

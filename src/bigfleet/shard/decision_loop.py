@@ -191,6 +191,7 @@ class DecisionLoop:
         snapshot = self._machines.inventory.snapshot()
         self._drop_unclaimed(snapshot, at)
         self._given_up.clear()
+        self._thrash.on_cycle_begun(at)
         self._parts.verification.on_cycle_begun(self._memory.reservations)
         self._judged = dict(self._asked)
         return CycleInput(
@@ -339,7 +340,7 @@ class DecisionLoop:
                 view = _view_of(thought, place, ruling, at)
                 self.actions.append(view)
                 self._count_miss(thought, view)
-                self._thrash.begin(view, ruling.action, thought.decision, at)
+                self._thrash.begin(view, ruling.action, thought.given, thought.decision)
                 self._execution.enqueue(view, ruling.action, at)
             elif ruling.disposition not in _UNTOLD:
                 said.add(known)

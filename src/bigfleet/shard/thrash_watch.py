@@ -4,35 +4,22 @@ Tells the detector what is carried out and what is seen to be complete. Only wha
 for counts: a machine that failed, vanished or moved to another shard did not thrash.
 """
 
-from dataclasses import replace
-
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.deficits import deficit_of, short_among
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.model.actions import Action, ActionKind
-from bigfleet.model.machines import CapacityType, Instant, Machine, MachineState
+from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.reasons import Reason
+from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView
-from bigfleet.model.thrash import ThrashFinding, TraceAction
+from bigfleet.model.thrash import ThrashFinding
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.offerings.scopes import offering_of
 from bigfleet.shard.settings import CurrentShardSettings
 from bigfleet.thrash.detector import Detector, Sighting, ThrashLimits
 from bigfleet.thrash.findings import Findings
+from bigfleet.thrash.tracing import offering_name, tell_change, traced
 
-S = MachineState
-
-#: How a Reclaim, Preempt or Delete that has done its work changes a machine's state.
-_COMPLETE = frozenset(
-    {
-        (S.CONFIGURED, S.IDLE),
-        (S.DRAINING, S.IDLE),
-        (S.DELETING, S.SPECULATIVE),
-        (S.IDLE, S.SPECULATIVE),
-    }
-)
-#: How one that came to nothing does.
-_ROLLED_BACK = frozenset({(S.DRAINING, S.CONFIGURED), (S.DELETING, S.IDLE)})
 _HELD = (ActionKind.RECLAIM, ActionKind.DELETE)
 
 
@@ -42,23 +29,49 @@ class ThrashWatch:
     ) -> None:
         self._effects = effects
         self._machines = machines
-        self._settings = settings
         limits = settings.now.thrash
         self._detector = Detector(ThrashLimits(limits.window, limits.dwell))
         self._findings = Findings(limits.window, limits.hold)
+        #: Machines the detector follows that changed since a cycle began: the states before and
+        #: now, None for one that is gone. The next cycle tells them.
+        self._changed: dict[str, tuple[MachineState, MachineState | None]] = {}
         machines.watch(self.on_change)
 
     def findings(self) -> tuple[ThrashFinding, ...]:
         return self._findings.all()
 
     def sizes(self) -> dict[str, int]:
-        return {"thrashFindings": len(self._findings), **self._detector.sizes()}
+        return {
+            "thrashFindings": len(self._findings),
+            "thrashChanged": len(self._changed),
+            **self._detector.sizes(),
+        }
 
     # -- events ----------------------------------------------------------------------------------
 
-    def begin(self, view: ActionView, action: Action, decision: Decision, at: Instant) -> None:
+    def on_cycle_begun(self, at: Instant) -> None:
+        """Its input has everything that changed before."""
+        for machine, (before, after) in self._changed.items():
+            tell_change(self._detector, machine, before, after, at)
+        self._changed.clear()
+
+    def begin(
+        self, view: ActionView, action: Action, given: EngineInput, decision: Decision
+    ) -> None:
         """An action is handed on; its machine is still as the decision saw it."""
-        for seen in self._detector.begin(self._traced(view, action, decision, at)):
+        machine = self._machines.truth(view.machine)
+        deficit = Resources()
+        if view.kind is ActionKind.PREEMPT and action.need is not None:
+            deficit = deficit_of(decision.outcome, action.need)
+        told = traced(
+            view,
+            machine,
+            self._machines.provider_of(view.machine),
+            given.options,
+            self._detector.served_last(view.machine),
+            deficit,
+        )
+        for seen in self._detector.begin(told):
             self._tell(seen)
 
     def abandon(self, machine: str) -> None:
@@ -73,16 +86,11 @@ class ThrashWatch:
             self._detector.settle(need)
 
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
-        if before is None:
+        if before is None or not self._detector.follows(before.id):
             return
-        if after is None:
-            self._detector.forget(before.id)
-            return
-        moved = (before.state, after.state)
-        if moved in _COMPLETE:
-            self._detector.complete(after.id, at)
-        elif moved in _ROLLED_BACK or after.state is S.FAILED:
-            self._detector.abandon(after.id)
+        now = after.state if after is not None else None
+        first, _ = self._changed.get(before.id, (before.state, None))
+        self._changed[before.id] = (first, now)
 
     def tick(self, at: Instant) -> None:
         self._findings.expire(at)
@@ -100,54 +108,10 @@ class ThrashWatch:
             return self._findings.why_held(action.cluster, stamped.need_fingerprint, "", at)
         machine = self._machines.truth(action.machine)
         served = self._detector.served_last(action.machine)
-        return self._findings.why_held(*served, self._offering(machine), at)
+        offering = offering_name(machine, self._machines.provider_of(action.machine))
+        return self._findings.why_held(*served, offering, at)
 
     # -- within ----------------------------------------------------------------------------------
-
-    def _traced(
-        self, view: ActionView, action: Action, decision: Decision, at: Instant
-    ) -> TraceAction:
-        machine = self._machines.truth(action.machine)
-        profile = action.source_profile
-        traced = TraceAction(
-            view.cycle,
-            view.index,
-            action.kind,
-            action.machine,
-            at,
-            *self._holder(view, action, machine),
-            priority=profile.priority if profile else action.preemptor_priority,
-            offering=self._offering(machine),
-            hold_seconds=self._hold_seconds(machine.capacity_type),
-        )
-        if action.kind is not ActionKind.PREEMPT or action.need is None:
-            return traced
-        return replace(
-            traced,
-            preemptor=view.need,
-            frees=machine.effective_allocatable,
-            deficit=deficit_of(decision.outcome, action.need),
-        )
-
-    def _holder(self, view: ActionView, action: Action, machine: Machine) -> tuple[str, str, str]:
-        """Which Need gets the machine, or loses it, or had it last."""
-        match action.kind:
-            case ActionKind.BOOTSTRAP | ActionKind.PROVISION:
-                need = view.need
-                return (need.cluster, need.fingerprint, need.group) if need else ("", "", "")
-            case ActionKind.RECLAIM | ActionKind.PREEMPT:
-                stamped = machine.assigned
-                return action.cluster, stamped.need_fingerprint, stamped.group
-            case _:
-                return *self._detector.served_last(machine.id), ""
-
-    def _offering(self, machine: Machine) -> str:
-        return offering_of(machine, self._machines.provider_of(machine.id)).name
-
-    def _hold_seconds(self, capacity_type: CapacityType) -> float:
-        release = self._settings.now.release
-        kept = {CapacityType.ON_DEMAND: release.on_demand, CapacityType.SPOT: release.spot}
-        return kept.get(capacity_type, 0.0)
 
     def _tell(self, seen: Sighting) -> None:
         finding = self._findings.add(seen)

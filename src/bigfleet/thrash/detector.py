@@ -144,6 +144,14 @@ class Detector:
                 return _pair(action)
         return "", ""
 
+    def follows(self, machine: str) -> bool:
+        """Whether a change of the machine's state says something about what was told."""
+        return machine in self._leaving or machine in self._moves or machine in self._victim_of
+
+    def leaving(self) -> Collection[str]:
+        """Machines whose Reclaim, Preempt or Delete is under way."""
+        return self._leaving.keys()
+
     def waiting(self) -> Collection[NeedKey]:
         """Needs with victims that have not come to them: `settle` wants to know of these."""
         return self._victims.keys()

@@ -221,7 +221,7 @@ async def test_an_offering_without_stock_is_shown_and_reset(tmp_path: Path) -> N
             name = offerings.views()[0].name
             shown = await shard.shown("reports", "offerings")
             assert shown.split()[:8] == [
-                *"OFFERING STATE KIND OPENINGS SINCE NEXT_PROBE SHARD SAID".split()
+                *"OFFERING STATE KIND OPENINGS SINCE NEXT_PROBE SAVED SHARD SAID".split()
             ]
             assert f"{name}" in shown
             assert "back-off" in await shard.shown("status")

@@ -1800,6 +1800,7 @@ class OfferingView(_message.Message):
     OPENED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     NEXT_PROBE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    CREATES_SAVED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """provider/type/zone/capacityType; an empty part stands for all of them."""
     state: Global___OfferingState.ValueType
@@ -1812,6 +1813,8 @@ class OfferingView(_message.Message):
     """When one Create is tried again."""
     text: _builtins.str
     """What the provider said."""
+    creates_saved: _builtins.int
+    """Orders since it opened that were decided on and not placed."""
     def __init__(
         self,
         *,
@@ -1822,10 +1825,11 @@ class OfferingView(_message.Message):
         opened_unix_nanos: _builtins.int = ...,
         next_probe_unix_nanos: _builtins.int = ...,
         text: _builtins.str = ...,
+        creates_saved: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "kind", b"kind", "name", b"name", "next_probe_unix_nanos", b"next_probe_unix_nanos", "opened_unix_nanos", b"opened_unix_nanos", "state", b"state", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "creates_saved", b"creates_saved", "kind", b"kind", "name", b"name", "next_probe_unix_nanos", b"next_probe_unix_nanos", "opened_unix_nanos", b"opened_unix_nanos", "state", b"state", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

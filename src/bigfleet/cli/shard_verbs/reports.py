@@ -188,6 +188,7 @@ def _columns(now: "Instant") -> "list[Column[tuple[str, OfferingView]]]":
         Column("OPENINGS", lambda row: row[1].attempts, number=True),
         Column("SINCE", lambda row: since_text(row[1].opened_at, now)),
         Column("NEXT_PROBE", next_probe, sort=lambda row: row[1].next_probe_at),
+        Column("SAVED", lambda row: row[1].creates_saved, number=True),
         Column("SHARD", lambda row: row[0]),
         Column("SAID", lambda row: row[1].text, sentence=True),
     ]

@@ -233,7 +233,7 @@ class Execution:
 
     def _buy(self, run: ActionRun, machine: Machine, at: Instant) -> None:
         if reason := self._why_no_order(run.action, at):
-            self._context.effects.counts.add("creates_avoided_total")
+            self._offerings.avoided(machine)
             self.end(run, ActionOutcome.TRANSITION_RACED, reason.text, at)
             return
         self._offerings.bought(machine, at)

@@ -47,6 +47,8 @@ class OfferingBreaker:
     text: str = ""
     #: Another shard found it out; this one has not tried yet.
     is_hearsay: bool = False
+    #: Orders that were decided on and not placed.
+    creates_saved: int = 0
 
     @property
     def lets_nothing_through(self) -> bool:

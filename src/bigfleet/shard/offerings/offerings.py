@@ -111,6 +111,7 @@ class Offerings:
                 b.opened_at,
                 b.until,
                 b.text,
+                b.creates_saved,
             )
             for b in sorted(self._breakers.values(), key=lambda b: b.scope.name)
         )
@@ -126,6 +127,13 @@ class Offerings:
             if breaker is not None and not breaker.lets_nothing_through:
                 breaker.probe = machine.id
                 self._mark(scope)
+
+    def avoided(self, machine: Machine) -> None:
+        """An order was decided on, and is not placed because its offering rests."""
+        shut = [b for b in self._of(self._offering(machine)) if b.lets_nothing_through]
+        for breaker in shut[:1]:
+            breaker.creates_saved += 1
+            self._effects.counts.add("creates_avoided_total")
 
     def out_of_stock(self, machine: Machine, text: str, at: Instant) -> None:
         """A Create was refused for want of stock or quota."""
