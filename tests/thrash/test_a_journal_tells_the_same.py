@@ -151,6 +151,7 @@ def test_the_first_segment_that_matters_is_read_first(journal: Path) -> None:
         (("--journal", "JOURNAL", "--witness", "9"), "no shard has a finding 9", 3),
         (("--journal", "BAD"), "is not a witness", 2),
         (("--journal", "WORSE"), "actions[0]:", 2),
+        (("--journal", "BROKEN"), "cannot be read", 2),
     ],
 )
 def test_what_cannot_be_answered_is_refused_with_its_reason(
@@ -159,6 +160,7 @@ def test_what_cannot_be_answered_is_refused_with_its_reason(
     bad, worse = tmp_path / "bad.yaml", tmp_path / "worse.yaml"
     bad.write_text("machines: []\n")
     worse.write_text("kind: Witness\nactions: [{kind: Sing}]\n")
-    named = {"JOURNAL": str(journal), "BAD": str(bad), "WORSE": str(worse)}
+    (broken := tmp_path / "broken.yaml").write_text("a: [")
+    named = {"BROKEN": str(broken), "JOURNAL": str(journal), "BAD": str(bad), "WORSE": str(worse)}
     answer = run(*(named.get(word, word) for word in words))
     assert (answer.exit_code, said in answer.output) == (code, True), answer.output

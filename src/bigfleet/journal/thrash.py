@@ -3,7 +3,7 @@
 A journal does not know whose List a machine came from: of every offering the provider is `*`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from bigfleet.engine.decision import Decision
@@ -58,9 +58,9 @@ class RecordedThrash:
         given = cycle.given
         self._tell_changes(given)
         begun = [a for a in cycle.output.actions if a.disposition is Disposition.ENQUEUED]
-        preempts = any(action.kind is ActionKind.PREEMPT for action in begun)
-        decision = given.decide(workers=1) if preempts or self._detector.waiting() else None
-        deficits = _deficits(decision) if preempts and decision is not None else {}
+        victims = {action.machine for action in begun if action.kind is ActionKind.PREEMPT}
+        decision = given.decide(workers=1) if victims or self._detector.waiting() else None
+        deficits = _deficits(decision, victims) if decision is not None else {}
         for action in begun:
             self._begin(action, given, deficits.get(action.machine, Resources()))
         if decision is not None and (waiting := self._detector.waiting()):
@@ -149,11 +149,15 @@ def _began(segment: Segment) -> Instant:
     return header.at if header is not None and known else 0
 
 
-def _deficits(decision: Decision) -> dict[str, Resources]:
+def _deficits(decision: Decision, victims: Collection[str]) -> dict[str, Resources]:
     """By victim, what the Need lacks that preempts it. An engine that decides otherwise than the
-    one that recorded the cycle does not know all of its victims."""
+    one that recorded the cycle does not know all of them."""
+    if not victims:
+        return {}
     return {
         action.machine: deficit_of(decision.outcome, action.need)
         for action in decision.actions
-        if action.kind is ActionKind.PREEMPT and action.need is not None
+        if action.kind is ActionKind.PREEMPT
+        and action.need is not None
+        and action.machine in victims
     }

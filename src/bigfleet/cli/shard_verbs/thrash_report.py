@@ -129,6 +129,7 @@ def _replayed(source: Source) -> Told:
     """What a saved witness shows alone."""
     import yaml
 
+    from bigfleet.fleetfile.yaml_dialect import decode_yaml
     from bigfleet.thrash.findings import Findings, findings_of
     from bigfleet.wire.thrash_findings import trace_action_of
 
@@ -139,9 +140,9 @@ def _replayed(source: Source) -> Told:
     if file.stat().st_size > _MOST_WITNESS_BYTES:
         raise refuse([f"{file}: no witness is larger than {_MOST_WITNESS_BYTES // 1000} kB"])
     try:
-        document = yaml.safe_load(file.read_bytes())
-    except (OSError, yaml.YAMLError) as problem:
-        raise refuse([f"{file}: cannot be read: {problem}"]) from None
+        document: Any = decode_yaml(file.read_text("utf-8"))
+    except (OSError, yaml.YAMLError, RecursionError, ValueError) as problem:
+        raise refuse([f"{file}: cannot be read: {_short(problem)}"]) from None
     actions = document.get("actions") if isinstance(document, dict) else None
     if not isinstance(actions, list) or document.get("kind") != "Witness":
         text = "is not a witness: it has no kind: Witness and no list of actions"
@@ -151,7 +152,7 @@ def _replayed(source: Source) -> Told:
         try:
             trace.append(trace_action_of(each if isinstance(each, dict) else {"": each}))
         except ValueError as problem:
-            raise refuse([f"{file}: actions[{place}]: {problem}"]) from None
+            raise refuse([f"{file}: actions[{place}]: {_short(problem)}"]) from None
     findings = Findings()
     for seen in findings_of(trace):
         findings.add(seen)
@@ -159,6 +160,10 @@ def _replayed(source: Source) -> Told:
     now = trace[-1].at if trace else 0
     rows = [(shard, finding) for finding in findings.all()]
     return Told(rows, now, {"witness": str(file)}, f"What {file} shows alone.")
+
+
+def _short(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:300]
 
 
 def _told(shard: str, found: "ThrashUntil") -> Told:
