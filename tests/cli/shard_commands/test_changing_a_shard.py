@@ -220,7 +220,7 @@ async def test_an_offering_without_stock_is_shown_and_reset(tmp_path: Path) -> N
             await shard.until(offerings.views)
             name = offerings.views()[0].name
             shown = await shard.shown("reports", "offerings")
-            assert shown.split()[:8] == [
+            assert shown.split()[:9] == [
                 *"OFFERING STATE KIND OPENINGS SINCE NEXT_PROBE SAVED SHARD SAID".split()
             ]
             assert f"{name}" in shown
