@@ -43,7 +43,7 @@ def test_a_need_that_is_short_is_the_headline_with_its_reason() -> None:
     answer = explain_pod(chain(served(short)))
     assert (answer.verdict, answer.sentence) == (PodVerdict.SHORT, text)
     assert step(answer, "need").status is StepStatus.WAITS
-    assert "is short; short cpu 5, memory 1Gi; 4 of 4 machines" in step(answer, "need").text
+    assert "is short; it lacks cpu 5, memory 1Gi; 4 of 4 machines" in step(answer, "need").text
     assert step(answer, "machines").status is StepStatus.MISSING
     assert f"bigfleet why-not need/east/{KEY.need_id}" in answer.remedies
 

@@ -299,7 +299,7 @@ def _need_step(shard: ShardFacts) -> ChainStep:
     asks = resources_text(row.view.need.aggregate.positive().texts())
     said = [f"{name} ({asks}, priority {row.view.need.profile.priority}) is {row.state.label}"]
     if not row.view.satisfied:
-        said.append(f"short {resources_text(row.view.deficit.positive().texts())}")
+        said.append(f"it lacks {resources_text(row.view.deficit.positive().texts())}")
     said += dict.fromkeys(each.text for each in (row.reason, *row.further) if each.text)
     if len(shard.needs) > 1:
         others = ", ".join(need_name(each.view.need.key) for each in shard.needs[1:])
