@@ -33,7 +33,7 @@ async def until_verdict(here: JoinedCluster, name: str, verdict: str) -> dict[st
     async def is_so() -> bool:
         told.clear()
         told.update(await why(here, name))
-        return told["verdict"] == verdict
+        return bool(told["verdict"] == verdict)
 
     await here.cluster.until(is_so, lambda: (told, here.operator.shown()))
     return told

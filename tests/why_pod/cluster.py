@@ -47,8 +47,8 @@ class PodsCluster:
     # -- what is there ---------------------------------------------------------------------------
 
     def pod(self, name: str = "web-1", *, node: str = "", **words: Any) -> None:
-        more = {"nodeName": node} if node else {}
-        body = pod_json(name, **more, **words)
+        spec: dict[str, Any] = {"nodeName": node} if node else {}
+        body = pod_json(name, **spec, **words)
         if not node and body["status"].get("conditions"):
             body["status"]["conditions"] = [{**UNSCHEDULABLE, "message": SAID}]
         self.server.put(PODS, body)

@@ -259,8 +259,8 @@ async def test_hostile_words_of_a_cluster_do_not_drive_the_terminal(east: PodsCl
     said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     hostile = {"status": {"conditions": [{**said, "message": "no\x1b[31m\u202e room"}]}}
     east.server.change(PODS, "web-1", hostile, "shop")
-    for form in ("table", "json"):
-        shown = await east.shown(POD, "-o", form)
+    table, document = [await east.shown(POD, "-o", form) for form in ("table", "json")]
+    for shown in (table, document):
         assert "\x1b" not in shown
         assert "\u202e" not in shown
-    assert json.loads(shown)["schedulerText"].startswith("no\x1b[31m")
+    assert json.loads(document)["schedulerText"].startswith("no\x1b[31m")
