@@ -96,6 +96,7 @@ from bigfleet.model.verifier_views import (
     VerifierView,
 )
 from bigfleet.model.what_if import (
+    AddedNeed,
     ClusterDelta,
     ClusterSide,
     Move,
@@ -386,6 +387,10 @@ COMPARED = WhatIfAnswer(
     5,
     ("zone-loss b",),
     ("a warning",),
+    (
+        AddedNeed(NeedKey("shop", "p=1|x", ""), False, "supply.none", "no machine fits"),
+        AddedNeed(NeedKey("bank", "p=2|x", ""), True),
+    ),
 )
 
 

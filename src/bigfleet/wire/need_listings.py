@@ -22,6 +22,7 @@ from bigfleet.wire.record_codecs import (
     RecordCodec,
     first_rows,
 )
+from bigfleet.wire.rpcs import ClusterPart
 from bigfleet.wire.shard_read import NEED_VIEW
 from bigfleet.wire.shard_views import NEED_COUNTS, known
 
@@ -44,6 +45,22 @@ async def need_frames(
     yield pb.ListNeedsResponse(header=_header_message(listing))
     for row in listing.rows:
         yield pb.ListNeedsResponse(need=NEED_ROW.message(row))
+
+
+def _told_to_cluster(frame: pb.ListNeedsResponse) -> pb.ListNeedsResponse:
+    """Why a Need stands as it does, without the names of others and what the fleet has."""
+    if frame.HasField("need"):
+        row = frame.need
+        for name in ("remedy", "further_reasons"):
+            row.ClearField(name)
+        for name in ("facts", "refs"):
+            row.reason.ClearField(name)
+        row.view.ClearField("matching_supply")
+    return frame
+
+
+#: A cluster may list its own Needs.
+OWN_NEEDS = ClusterPart(lambda request: str(request.cluster_id), _told_to_cluster)
 
 
 def _states_of(numbers: Sequence[int]) -> tuple[NeedState, ...]:

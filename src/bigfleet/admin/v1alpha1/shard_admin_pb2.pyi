@@ -3449,6 +3449,7 @@ class WhatIfResponse(_message.Message):
     NEWLY_MET_COUNT_FIELD_NUMBER: _builtins.int
     MOVED_FIELD_NUMBER: _builtins.int
     REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    ADDED_FIELD_NUMBER: _builtins.int
     cycle: _builtins.str
     newly_unmet_count: _builtins.int
     newly_met_count: _builtins.int
@@ -3475,6 +3476,10 @@ class WhatIfResponse(_message.Message):
     def newly_met(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]: ...
     @_builtins.property
     def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfMove]: ...
+    @_builtins.property
+    def added(self) -> _containers.RepeatedCompositeFieldContainer[Global___AddedNeed]:
+        """What add_demand names, each Need once: how all of it would stand."""
+
     def __init__(
         self,
         *,
@@ -3491,10 +3496,11 @@ class WhatIfResponse(_message.Message):
         newly_met_count: _builtins.int = ...,
         moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
         removed_machines: _builtins.int = ...,
+        added: _abc.Iterable[Global___AddedNeed] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3759,6 +3765,37 @@ class WhatIfNeed(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WhatIfNeed: _TypeAlias = WhatIfNeed  # noqa: Y015
+
+@_typing.final
+class AddedNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    covered: _builtins.bool
+    """By what is there, what can be bought and what its priority lets it take."""
+    code: _builtins.str
+    """The deciding reason, and all reasons as one text; empty where it is covered."""
+    sentence: _builtins.str
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        covered: _builtins.bool = ...,
+        code: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "covered", b"covered", "need", b"need", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddedNeed: _TypeAlias = AddedNeed  # noqa: Y015
 
 @_typing.final
 class WhatIfMove(_message.Message):
