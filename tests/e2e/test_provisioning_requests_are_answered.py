@@ -12,6 +12,7 @@ from bigfleet.kube.provisioning_requests import (
     PROVISIONING_REQUESTS,
 )
 from bigfleet.model.machines import MachineState
+from bigfleet.model.shard_views import NeedQuery
 from bigfleet.wire.shard_read import ShardReadClient
 from tests.e2e.assets import require
 from tests.e2e.joined import JoinedCluster, join
@@ -117,6 +118,13 @@ async def test_a_check_is_answered_with_yes_and_with_no_and_why(
     assert text.startswith("2 pods are covered; the capacity is booked for them until ")
     assert await booked(here) == 2
     await until_bound(here, 2)
+
+    async def is_told_apart() -> bool:
+        query = NeedQuery("east", sources=("provisioning-request",))
+        rows = (await fleet.admin.needs(query)).rows
+        return [row.sources for row in rows] == [("provisioning-request",)]
+
+    await east.until(is_told_apart, here.operator.shown, PATIENCE)
     # Beside what is booked there is one machine.
     await east.apply(*asked("more", CHECK_CAPACITY, 2))
     text = await until_says(here, "more", "Failed", "True CapacityIsNotFound")

@@ -9,6 +9,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    NeedSources,
     NeedStanding,
     ReceivedReport,
     RefusedReclaim,
@@ -179,6 +180,7 @@ REPORT = ClusterReport(
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
     refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
+    sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
 )
 REPLY = ClusterReportReply(
     (
@@ -326,6 +328,7 @@ BLOCKED = NeedRow(
     "bigfleet resume p-1 --reason WHY",
     3,
     4,
+    sources=("pod", "buffer"),
 )
 assert FULL.reservation is not None
 EXPLAINED_NEED = NeedExplanation(

@@ -25,7 +25,9 @@ from tests.wire.sessions import ScriptedShard, line_to
 
 
 @pytest.mark.parametrize(
-    "query", [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9")], ids=["all", "some"]
+    "query",
+    [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9", ("pod", "buffer"))],
+    ids=["all", "some"],
 )
 def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
     sent = need_query_message(query).SerializeToString()
@@ -43,6 +45,13 @@ def test_unknown_states_are_refused_with_the_known_ones(states: tuple[int, ...])
     request = pb.ListNeedsRequest(states=states)  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="met, arriving, blocked, short") as rejected:
         NEED_QUERY.record(request)
+    assert rejected.value.code is Code.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("sources", [("pods",), ("pod", ""), ("pod",) * 1000])
+def test_unknown_sources_are_refused_with_the_known_ones(sources: tuple[str, ...]) -> None:
+    with pytest.raises(Rejected, match="pod, buffer, provisioning-request") as rejected:
+        NEED_QUERY.record(pb.ListNeedsRequest(sources=sources))
     assert rejected.value.code is Code.INVALID_ARGUMENT
 
 

@@ -657,6 +657,7 @@ class ListNeedsRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
     NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
@@ -667,6 +668,10 @@ class ListNeedsRequest(_message.Message):
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only what one of these asks for: pod, buffer, provisioning-request; empty: all."""
+
     def __init__(
         self,
         *,
@@ -674,10 +679,11 @@ class ListNeedsRequest(_message.Message):
         limit: _builtins.int = ...,
         states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
         need_id_prefix: _builtins.str = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -756,6 +762,7 @@ class NeedRow(_message.Message):
     ARRIVING_MACHINES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
     FURTHER_REASONS_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
     since_unix_nanos: _builtins.int
     """When it came into its state."""
@@ -773,6 +780,10 @@ class NeedRow(_message.Message):
     def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
         """Of a Need that is short: what else stands in its way, after the reason above."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it is asked for by: pod, buffer, provisioning-request; empty: its cluster does not tell."""
+
     def __init__(
         self,
         *,
@@ -784,10 +795,11 @@ class NeedRow(_message.Message):
         arriving_machines: _builtins.int = ...,
         stuck_pods: _builtins.int = ...,
         further_reasons: _abc.Iterable[Global___Reason] | None = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "sources", b"sources", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2141,6 +2153,7 @@ class ClusterReport(_message.Message):
     STUCK_FIELD_NUMBER: _builtins.int
     ASK_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -2186,6 +2199,10 @@ class ClusterReport(_message.Message):
     def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___RefusedReclaim]:
         """Instructions that are not obeyed now, because pods would have no place to go."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedSources]:
+        """Needs that not only pods ask for; all others are the pods'."""
+
     def __init__(
         self,
         *,
@@ -2205,14 +2222,48 @@ class ClusterReport(_message.Message):
         stuck: _abc.Iterable[Global___StuckNeed] | None = ...,
         ask: _abc.Iterable[Global___AskedNeed] | None = ...,
         refused: _abc.Iterable[Global___RefusedReclaim] | None = ...,
+        sources: _abc.Iterable[Global___NeedSources] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "sources", b"sources", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class NeedSources(_message.Message):
+    """The CapacityRequests of a Need by what they are made for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    BUFFERS_FIELD_NUMBER: _builtins.int
+    PROVISIONING_REQUESTS_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    pods: _builtins.int
+    buffers: _builtins.int
+    provisioning_requests: _builtins.int
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        pods: _builtins.int = ...,
+        buffers: _builtins.int = ...,
+        provisioning_requests: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buffers", b"buffers", "group", b"group", "pods", b"pods", "profile_fingerprint", b"profile_fingerprint", "provisioning_requests", b"provisioning_requests"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedSources: _TypeAlias = NeedSources  # noqa: Y015
 
 @_typing.final
 class RefusedReclaim(_message.Message):
