@@ -58,7 +58,7 @@ async def join_with_requests(
     cluster: Cluster, fleet: Fleet, act: Act, **operator_settings: str
 ) -> JoinedCluster:
     await cluster.apply_crds(require("provisioningrequests.yaml").read_text())
-    return await join(cluster, fleet, act, **operator_settings)
+    return await join(cluster, fleet, act, settings=operator_settings)
 
 
 def path_of(here: JoinedCluster, name: str) -> str:

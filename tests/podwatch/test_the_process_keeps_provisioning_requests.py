@@ -311,7 +311,7 @@ async def test_without_a_shard_to_ask_auto_leaves_them_alone_and_says_what_is_mi
     missing: str,
 ) -> None:
     lines = Lines()
-    words = {"shard_addr": "127.0.0.1:1", "cluster_id": "shop", missing: ""}
+    words: dict[str, Any] = {"shard_addr": "127.0.0.1:1", "cluster_id": "shop", missing: ""}
     async with FakeApiServer(RealClock()) as server:
         prepared(server)
         server.put(PROVISIONING_REQUESTS, request_json(1))

@@ -206,8 +206,12 @@ def _excesses_of_machines(message: pb.ClusterReport) -> Iterator[str]:
 
 
 def _excesses_of_needs(message: pb.ClusterReport) -> Iterator[str]:
-    lists = {"stuck": message.stuck, "ask": message.ask, "sources": message.sources}
-    for field, named in ((name, len(rows)) for name, rows in lists.items()):
+    counts_of = {
+        "stuck": len(message.stuck),
+        "ask": len(message.ask),
+        "sources": len(message.sources),
+    }
+    for field, named in counts_of.items():
         if named > MOST_NAMED_NEEDS:
             yield f"report.{field} names {named} Needs; {MOST_NAMED_NEEDS} are the most"
     for place, each in enumerate(message.stuck):

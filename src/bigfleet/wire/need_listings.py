@@ -52,10 +52,10 @@ def _told_to_cluster(frame: pb.ListNeedsResponse) -> pb.ListNeedsResponse:
     """Why a Need stands as it does, without the names of others and what the fleet has."""
     if frame.HasField("need"):
         row = frame.need
-        for name in ("remedy", "further_reasons"):
-            row.ClearField(name)
-        for name in ("facts", "refs"):
-            row.reason.ClearField(name)
+        row.ClearField("remedy")
+        row.ClearField("further_reasons")
+        row.reason.ClearField("facts")
+        row.reason.ClearField("refs")
         row.view.ClearField("matching_supply")
     return frame
 
