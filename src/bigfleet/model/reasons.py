@@ -71,6 +71,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.paused": (
         1,
         (
+            "{scope} is paused by {owner} since {since}, {ends}: {why}",
             "paused by {owner} since {since}: {why}",
             "paused by {owner}: {why}",
             "actuation is paused",
@@ -85,8 +86,26 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         1,
         ("cluster {cluster} loses at most {cap} of its {configured} machines a minute to others",),
     ),
-    "rail.quarantine.rollup": (1, ("the last roll-up of cluster {cluster} is held as suspicious",)),
-    "rail.quarantine.list": (1, ("the last List of provider {provider} is held as suspicious",)),
+    "rail.quarantine.rollup": (
+        1,
+        (
+            "roll-ups of cluster {cluster} are held as suspicious since {since} ({what}): it keeps"
+            " its machines, and is believed if it says the same after {until}",
+            "the last roll-up of cluster {cluster} is held as suspicious",
+        ),
+    ),
+    "rail.quarantine.list": (
+        1,
+        (
+            "Lists of provider {provider} are held as suspicious since {since} ({what}): no machine"
+            " is removed, and they are believed if they say the same after {until}",
+            "the last List of provider {provider} is held as suspicious",
+        ),
+    ),
+    "rail.rollup-refused": (
+        1,
+        ("the roll-ups of {clusters} clusters are refused: their demand is the last good one",),
+    ),
     "rail.first-rollup": (1, ("cluster {cluster} has not reported yet",)),
     "rail.verifier": (
         1,
@@ -117,6 +136,10 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.backoff": (
         1,
         (
+            "offering {offering} rests since {since} after failed Creates ({what}): nothing is"
+            " bought there before {until}; so do {others} more",
+            "offering {offering} rests since {since} after failed Creates ({what}): nothing is"
+            " bought there before {until}",
             "{subject} rests for {left:time} more after {what}",
             "{subject} rests after {what}",
         ),
@@ -135,7 +158,30 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         ("all {allocated} machines granted of {provider} in {region} are in use",),
     ),
     "rail.no-session": (1, ("cluster {cluster} is not connected; its Reclaims wait for it",)),
-    "rail.store": (1, ("state.db cannot be written ({problem}); no new drain is begun",)),
+    "rail.store": (
+        1,
+        (
+            "coordinator {replica} cannot write its store ({problem}): nothing is changed there,"
+            " and shards go on with what they have",
+            "state.db cannot be written ({problem}); no new drain is begun",
+        ),
+    ),
+    "rail.journal": (
+        1,
+        ("{problem}: decisions go on, and are not recorded",),
+    ),
+    "rail.coordinator": (
+        1,
+        (
+            "coordinator {address} has not answered since {since} ({error}): the shard goes on with"
+            " what it has",
+            "coordinator {address} does not answer ({error}): the shard goes on with what it has",
+        ),
+    ),
+    "rail.verifier-broken": (
+        1,
+        ("the verifier fails ({problem}): nothing is reclaimed, preempted or deleted",),
+    ),
     "rail.max-actions": (
         1,
         ("{budget} actions a cycle, and more urgent ones came first; the next cycle follows",),
@@ -266,6 +312,23 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             "{held} slots that fit are beyond the quota",
         ),
     ),
+    "machines.failed": (3, ("{machines} machines are Failed",)),
+    "machines.lost": (
+        3,
+        (
+            "{clusters:names} lost {machines} {capacityType} machines since {since}, the last at"
+            " {last}: provider {provider} {how}",
+        ),
+    ),
+    "nodes.lost": (
+        3,
+        (
+            "cluster {cluster} lost {machines} machines since {since}, the last at {last}: {how}",
+            "clusters report {waiting} lost machines that are not given up yet: of one cluster only"
+            " a fifth goes at a time, and more than half of it must stay lost for 5 min first",
+        ),
+    ),
+    "needs.waiting": (3, ("{waiting} of {needs} needs wait: {states}",)),
     "flight.ordered": (4, ("{count} machines are ordered and wait for their turn",)),
     "flight.creating": (
         4,
