@@ -75,7 +75,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "a pause of the flag",
         {"pauses": (replace(PAUSE, source=PauseSource.FLAG, owner="", reason=""),)},
-        f"everything is paused by a person since {SINCE}, until lifted: no reason given",
+        f"everything is paused by flag since {SINCE}, until lifted: no reason given",
         "",
     ),
     ("a dry run", {"dry_run": True}, "dry-run: decided, not executed", ""),

@@ -172,7 +172,7 @@ def _of_pause(pause: Pause) -> Finding:
         "pause": pause.pause_id,
         "source": pause.source.name.lower(),
         "scope": scope_text(pause.scope),
-        "owner": pause.who or "a person",
+        "owner": pause.who or pause.source.name.lower(),
         "why": pause.reason or "no reason given",
         "since": _when(pause.created_at),
         "ends": ends,

@@ -97,7 +97,9 @@ async def test_a_pause_of_the_flag_is_lifted_where_it_was_set(tmp_path: Path) ->
         refused = await shard.run("resume", "flag", *WHY)
         assert refused.exit_code == 4
         assert "restart the shard without it" in refused.stderr
-        assert "everything  by flag until lifted" in await shard.shown("status")
+        status = await shard.shown("status")
+        assert "- everything is paused by flag since " in status
+        assert "  next: restart the shard without --actuation-paused\n" in status
 
 
 @pytest.mark.parametrize(
