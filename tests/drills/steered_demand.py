@@ -30,7 +30,7 @@ def install(file: str) -> None:
     def script(*_args: Any, **_named: Any) -> Iterator[Change]:
         return changes_in(Path(file))
 
-    local_fleet.living_script = script  # type: ignore[assignment]
+    vars(local_fleet)["living_script"] = script
     SIZES["small"] = MACHINES
 
 

@@ -241,7 +241,7 @@ def _of_losses(status: ShardStatus) -> Iterator[Finding]:
     """What a provider does is told by kind of machine, what a cluster does by cluster."""
     waves: dict[tuple[str, ...], list[MachineLoss]] = {}
     for each in status.losses:
-        wave = (each.cause, each.cluster)
+        wave: tuple[str, ...] = (each.cause, each.cluster)
         if each.cause in _BY_PROVIDER:
             wave = (each.cause, each.provider, each.capacity_type.label)
         waves.setdefault(wave, []).append(each)
