@@ -25,6 +25,8 @@ from tests.architecture.tree import ROOT
 from tests.drills import steered_demand
 from tests.drills.faults import Fault, parts_of
 
+#: Of the finding that Needs wait.
+WAITING = "  next: why, and what helps each of them: bigfleet needs --unmet"
 #: A drill that waits longer waits for what will not come.
 PATIENCE_SECONDS = 120.0
 #: Between two looks.

@@ -18,7 +18,7 @@ from tests.drills.faults import (
     SPOT_WAVE,
     STOCK_OUT,
 )
-from tests.drills.live_up import LiveUp, living_up
+from tests.drills.live_up import WAITING, LiveUp, living_up
 from tests.drills.steered_demand import OWNED
 
 #: A minute of the fleet takes six seconds.
@@ -34,7 +34,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveUp]:
 def test_a_provider_that_is_gone(up: LiveUp) -> None:
     up.sim("outage", "on")
     up.wants("batch", OWNED - 2)
-    found = up.until_told(PROVIDER_GONE, "needs wait: ")
+    found = up.until_told(PROVIDER_GONE, WAITING)
     assert "(UNAVAILABLE: " in found.cause
     waiting = up.shown(*found.command())
     assert "rail.breaker" in waiting
@@ -60,7 +60,7 @@ def test_a_stock_out(up: LiveUp) -> None:
     for capacity in ("on_demand", "spot"):
         up.sim("stock", f"capacity={capacity}", "0")
     up.wants("batch", OWNED + 6)
-    found = up.until_told(STOCK_OUT, "; so do ", "needs wait: ")
+    found = up.until_told(STOCK_OUT, "; so do", WAITING)
     assert found.cause.startswith("offering sim/")
     resting = up.shown(*found.command())
     [reset] = [line for line in resting.splitlines() if "--reset" in line]
@@ -79,7 +79,7 @@ def test_a_quota_that_is_used_up(up: LiveUp) -> None:
     granted = str(up.machines_in_use())
     up.shown("quotas", "set", *place, "--total", granted, "--force", "--reason", "a drill")
     up.wants("batch", OWNED + 8)
-    found = up.until_told(QUOTA_USED_UP, "needs wait: ")
+    found = up.until_told(QUOTA_USED_UP, WAITING)
     assert f"all {granted} machines" in found.cause
     waiting = up.shown("needs", "--unmet")
     assert "slots that fit are beyond the quota of sim in sim" in waiting

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.drills.faults import DISK_FULL, FORGOTTEN_PAUSE, ZERO_DEMAND
-from tests.drills.live_up import LiveUp, living_up
+from tests.drills.live_up import WAITING, LiveUp, living_up
 from tests.drills.steered_demand import OWNED
 
 SPEED = 0.5
@@ -26,7 +26,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveUp]:
 def test_a_forgotten_pause(up: LiveUp) -> None:
     up.shown("pause", "--owner", "ada", "--reason", "strange reclaims, looking")
     up.wants("batch", OWNED - 2)
-    found = up.until_told(FORGOTTEN_PAUSE, "needs wait: ")
+    found = up.until_told(FORGOTTEN_PAUSE, WAITING)
     assert found.cause.endswith(": strange reclaims, looking")
     waiting = up.shown("needs", "--unmet")
     assert "rail.paused" in waiting

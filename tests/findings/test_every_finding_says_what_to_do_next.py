@@ -100,7 +100,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "roll-ups that are refused",
         {"clusters_refused": 2},
-        "the roll-ups of 2 clusters are refused: their demand is the last good one",
+        "the roll-ups of 2 clusters are refused: the last demand that was taken stays in force",
         "bigfleet clusters",
     ),
     (
@@ -190,7 +190,7 @@ def test_offerings_that_rest_are_one_finding() -> None:
     later = replace(RESTING, name="sim/std-8/b/Spot", next_probe_at=T0 + 90 * SECOND)
     [both] = findings_of_shard(WELL, (), (later, RESTING))
     assert both.reason.text.startswith("offering sim/std-8/a/Spot rests")
-    assert both.reason.text.endswith("; so do 1 more")
+    assert both.reason.text.endswith("; so does 1 more")
     assert both.command == "bigfleet reports offerings"
     for each in (one, both):
         assert_can_be_typed(each)

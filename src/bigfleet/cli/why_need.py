@@ -96,6 +96,8 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
     page.say(headline(told, cycle, now), "bold")
     for reason in told.reasons:
         page.say(f"  {reason.code:<18} {reason.text}")
+    if todo := _todo(told):
+        page.say(f"to do   {todo}")
     page.say(f"demand  {_demand_text(told)}")
     page.say(f"supply  {_supply_text(told)}")
     for note in told.notes:
@@ -128,6 +130,16 @@ def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
         words.append(f"short {resources_text(view.deficit.positive().texts())}")
     age = f", {since_text(told.decided_at, now)} ago" if told.decided_at else ""
     return f"{'  '.join(words)}   cycle {cycle}{age}"
+
+
+def _todo(told: "NeedExplanation") -> str:
+    """About the first reason; empty: the Need is met."""
+    from bigfleet.model.advice import advice_on
+    from bigfleet.model.need_states import NeedState
+
+    met = told.view.satisfied if told.state is None else told.state is NeedState.MET
+    advice = advice_on(told.reasons[0].code) if told.reasons and not met else None
+    return advice.todo if advice else ""
 
 
 def _demand_text(told: "NeedExplanation") -> str:

@@ -37,7 +37,7 @@ shard-0 is ready; cycle N took N ms, AGE ago; 3 needs: 2 met, 1 short
 SHARD EPOCH CYCLE SESSIONS MACHINES NEEDS SHORTFALLS QUEUED IN_FLIGHT VERSION
 shard-0 1 N 2 14 3 1 0 0 1.2.3
 1 finding:
-- 1 of 3 needs wait: 1 short
+- 1 of 3 needs waits: 1 short
 next: why, and what helps each of them: bigfleet needs --unmet
 PROVIDER ADDRESS MACHINES LISTED LISTS BREAKER ERROR
 sim ADDRESS 14 AGE full closed -"""
