@@ -1,0 +1,64 @@
+"""The overlay that makes a change, for `bigfleet whatif`: only one that decides the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bigfleet.engine.identities import pair_of
+from bigfleet.model.needs import Need
+from bigfleet.model.what_if import AddDemand, NeedSelector, Overlay, ScaleDemand, SetPriority
+from bigfleet.whatif.changes import Change, ChangeKind
+from bigfleet.whatif.subjects import Subject
+
+#: More would not be read.
+_MOST_NEEDS = 3
+#: What no edit of an overlay says.
+_WITHOUT = {ChangeKind.WAIT, ChangeKind.HOLD, ChangeKind.PARKED, ChangeKind.RESERVATION}
+
+
+def overlay_of(before: Subject, after: Subject, changes: Sequence[Change]) -> Overlay:
+    """Empty: no overlay says it."""
+    demand = _demand(before, after)
+    if demand is None or any(change.kind in _WITHOUT for change in changes):
+        return ()
+    return (*demand, *(edit for change in changes for edit in change.machines))
+
+
+def _demand(before: Subject, after: Subject) -> Overlay | None:
+    if before.given.needs is after.given.needs:
+        return ()
+    old, new = before.needs, after.needs
+    if len(old) != len(new) or len(old) > _MOST_NEEDS:
+        return None
+    priority = new[0].profile.priority
+    if [_with_priority(need, priority) for need in old] == new:
+        names = [NeedSelector(need.cluster, need.key.need_id) for need in old]
+        return tuple(SetPriority(name, priority) for name in names)
+    # Where it asks together with another Need now, there is one less.
+    if len(old) > 1 or len(before.given.needs.demand) != len(after.given.needs.demand):
+        return None
+    if not _is_last_of_equals(after, new[0]):
+        return None
+    gone = ScaleDemand(NeedSelector(old[0].cluster, old[0].key.need_id), 0.0)
+    return (gone, AddDemand(new[0]))
+
+
+def _with_priority(need: Need, priority: int) -> Need:
+    return replace(need, profile=replace(need.profile, priority=priority))
+
+
+def _is_last_of_equals(after: Subject, need: Need) -> bool:
+    """Whether every Need that is served after it would be so as demand that an overlay adds: that
+    comes last of its cluster, and has arrived now where it does not say when."""
+    demand = after.given.needs.demand
+    columns, names = demand.columns, demand.tables.clusters
+    mine = pair_of(need.profile.fingerprint, need.group)
+    of_cluster = columns.cluster == names.find(need.cluster)
+    row = int(np.flatnonzero(of_cluster & (columns.pair == mine))[0]) + 1
+    if row == len(demand):
+        return True
+    priority = demand.profiles.priority[columns.profile[row]]
+    arrival = need.arrival_unix_nanos or after.given.at
+    following = (int(columns.arrival[row]), names.rows[columns.cluster[row]])
+    return bool(priority != need.profile.priority) or following > (arrival, need.cluster)
