@@ -109,7 +109,7 @@ class Case:
         self.deficit = deficit_of(self.decision, self.rows)
 
     def kinds(self) -> Iterator[Kind]:
-        """Those that take one run come first."""
+        """Those that take few runs come first."""
         yield from self._holds()
         yield from self._parked()
         yield from self._requirements()
@@ -120,11 +120,11 @@ class Case:
         if self.need.profile.strict_spread is not None:
             yield Kind([1], self._lenient)
         yield from self._smaller_kinds()
-        yield from self._machines()
         if priorities := self._priorities():
             yield Kind(priorities, self._higher)
         yield from self._reservations()
         yield from self._units()
+        yield from self._machines()
 
     # -- changes of the Need -----------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class Case:
     def _fitting(self) -> Bools:
         """Machines that meet its requirements and hold one unit."""
         outcome = self.decision.outcome
-        kinds = outcome.kinds.eligible[outcome.needs.key[self.rows]].any(axis=0)
+        kinds: Bools = np.any(outcome.kinds.eligible[outcome.needs.key[self.rows]], axis=0)
         fits: Bools = kinds[outcome.scene.supply.kind]
         return fits
 
@@ -315,10 +315,20 @@ class Case:
         row = int(rows[np.argmin(price)])
         template = _template(machine_at(snapshot, row).machine, _free_pattern(snapshot.ids))
         offered = template.allocatable or template.resources
-        whole = self.need.aggregate.times(len(self.subject.keys))
-        most, guess = _times(whole, offered), _times(self.deficit, offered)
-        amounts = range(1, min(most, _MOST_MACHINES) + 1)
+        whole = _times(self.need.aggregate.times(len(self.subject.keys)), offered)
+        guess = self._wanted_first(int(outcome.scene.supply.kind[row]))
+        amounts = range(1, min(whole + guess, _MOST_MACHINES) + 1)
         yield Kind(amounts, partial(_with_more, row, template), guess - 1)
+
+    def _wanted_first(self, kind: int) -> int:
+        """Machines of a kind that the Needs that come first would take of new ones, and it too."""
+        outcome = self.decision.outcome
+        last = int(np.flatnonzero(np.isin(outcome.queue, self.rows))[-1])
+        first = outcome.queue[: last + 1]
+        takers = first[outcome.kinds.eligible[outcome.needs.key[first], kind]]
+        units = outcome.kinds.units[kind]
+        short = outcome.preempted.unresolved[takers][:, units > 0]
+        return max(1, int((-(-short // units[units > 0])).max(axis=1, initial=0).sum()))
 
 
 # -- single changes --------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ class _Explored:
             lambda place: self._tried(first.change_of(first.amounts[place]), other),
             known=best,
         )
-        assert less is not None, "what is known to help is told, whatever else"
+        assert less is not None, "what is known to help is told"
         return self._smallest(
             len(second.amounts),
             lambda place: self._tried(less.changes[0], second.change_of(second.amounts[place])),
@@ -284,19 +284,25 @@ class _Explored:
         following = guess if 0 <= guess < count else count - 1
         if known is not None:
             following = (low + high) // 2
+        step = 1
         while high - low > 1:
             trial = attempt(following)
             if trial is None:
                 return None if best is None else replace(best, is_smallest=False)
             if trial.is_satisfied:
                 high, best = following, trial
-                # The arithmetic is mostly right: one less shows it.
-                following = high - 1 if high == guess else (low + high) // 2
             else:
                 low = following
-                if low == count - 1:
-                    return trial
-                following = count - 1 if best is None else (low + high) // 2
+            if low == count - 1:
+                return trial
+            following = (low + high) // 2
+            # The arithmetic is mostly nearly right: from there on in steps that double.
+            if best is None:
+                following = count - 1
+            elif low < 0 and high <= guess:
+                following, step = max(0, high - step), step * 2
+            elif 0 <= guess < high == count - 1:
+                following, step = min(low + step, following), step * 2
         return best
 
     def _tried(self, *changes: Change) -> _Trial | None:

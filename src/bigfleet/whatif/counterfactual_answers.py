@@ -13,10 +13,12 @@ from bigfleet.model.counterfactuals import (
     within_limits,
 )
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.what_if import Overlay
+from bigfleet.whatif.applying import apply
 from bigfleet.whatif.counterfactual import Counterfactual, Counterfactuals, searched
 from bigfleet.whatif.overlay_text import text_of
 from bigfleet.whatif.overlays_of_changes import overlay_of
-from bigfleet.whatif.subjects import Subject, members_of, rows_of, with_own_tables
+from bigfleet.whatif.subjects import Subject, are_met, members_of, rows_of, with_own_tables
 
 
 def answered(
@@ -29,6 +31,11 @@ def answered(
     key, keys = _named(decided, call)
     subject, seconds = Subject(own, keys), call.budget_ms / 1000
     found = searched(subject, decided.decision, clock, began, seconds, depth=call.depth)
+    longest = (clock() - began) / (found.runs + 1)
+
+    def is_time_left() -> bool:
+        return clock() + longest < began + seconds
+
     return CounterfactualAnswer(
         cycle=decided.name,
         need=key,
@@ -36,7 +43,7 @@ def answered(
         priority=subject.needs[0].profile.priority,
         met=found.is_met,
         deficit=found.deficit,
-        changes=_told(found, call.include_tried),
+        changes=_told(found, call.include_tried, is_time_left),
         exhaustive=found.exhaustive,
         runs=found.runs,
         budget_ms=call.budget_ms,
@@ -62,14 +69,28 @@ def _named(decided: DecidedCycle, call: CounterfactualCall) -> tuple[NeedKey, tu
     return key, members
 
 
-def _told(found: Counterfactuals, include_tried: bool) -> tuple[ToldChange, ...]:
-    every = (*found.found, *found.unhelpful) if include_tried else found.found
-    return tuple(_change(found.before, each) for each in every)
+def _told(
+    found: Counterfactuals, include_tried: bool, is_time_left: Callable[[], bool]
+) -> tuple[ToldChange, ...]:
+    overlays = [_overlay(found.before, each, is_time_left) for each in found.found]
+    told = [_change(each, said) for each, said in zip(found.found, overlays, strict=True)]
+    unhelpful = [_change(each, ()) for each in found.unhelpful] if include_tried else []
+    return (*told, *unhelpful)
 
 
-def _change(before: Subject, found: Counterfactual) -> ToldChange:
+def _overlay(before: Subject, found: Counterfactual, is_time_left: Callable[[], bool]) -> Overlay:
+    """Only one that satisfies the Need too: what an overlay adds may be served in another order."""
+    said = overlay_of(before, found.after, found.changes)
+    if said.is_exact:
+        return said.overlay
+    if not is_time_left():
+        return ()
+    decision = apply(before.given, said.overlay).decide()
+    return said.overlay if are_met(decision, rows_of(decision, found.after.keys)) else ()
+
+
+def _change(found: Counterfactual, overlay: Overlay) -> ToldChange:
     losers = tuple(ToldLoser(each.need, each.lost) for each in found.losers[:MOST_LOSERS])
-    overlay = overlay_of(before, found.after, found.changes) if found.is_satisfied else ()
     return ToldChange(
         change=found.text,
         kinds=tuple(str(change.kind) for change in found.changes),

@@ -1,7 +1,8 @@
-"""The overlay that makes a change, for `bigfleet whatif`: only one that decides the same."""
+"""The overlay that makes a change, for `bigfleet whatif`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,31 +18,33 @@ _MOST_NEEDS = 3
 _WITHOUT = {ChangeKind.WAIT, ChangeKind.HOLD, ChangeKind.PARKED, ChangeKind.RESERVATION}
 
 
-def overlay_of(before: Subject, after: Subject, changes: Sequence[Change]) -> Overlay:
-    """Empty: no overlay says it."""
-    demand = _demand(before, after)
-    if demand is None or any(change.kind in _WITHOUT for change in changes):
-        return ()
-    return (*demand, *(edit for change in changes for edit in change.machines))
+class Said(NamedTuple):
+    """A change as an overlay says it."""
+
+    #: Empty: none says it.
+    overlay: Overlay = ()
+    #: Whether it surely decides the same; else one more run shows it.
+    is_exact: bool = True
 
 
-def _demand(before: Subject, after: Subject) -> Overlay | None:
+def overlay_of(before: Subject, after: Subject, changes: Sequence[Change]) -> Said:
+    if any(change.kind in _WITHOUT for change in changes):
+        return Said()
+    machines = tuple(edit for change in changes for edit in change.machines)
     if before.given.needs is after.given.needs:
-        return ()
+        return Said(machines)
     old, new = before.needs, after.needs
     if len(old) != len(new) or len(old) > _MOST_NEEDS:
-        return None
+        return Said()
     priority = new[0].profile.priority
     if [_with_priority(need, priority) for need in old] == new:
         names = [NeedSelector(need.cluster, need.key.need_id) for need in old]
-        return tuple(SetPriority(name, priority) for name in names)
+        return Said((*(SetPriority(name, priority) for name in names), *machines))
     # Where it asks together with another Need now, there is one less.
     if len(old) > 1 or len(before.given.needs.demand) != len(after.given.needs.demand):
-        return None
-    if not _is_last_of_equals(after, new[0]):
-        return None
+        return Said()
     gone = ScaleDemand(NeedSelector(old[0].cluster, old[0].key.need_id), 0.0)
-    return (gone, AddDemand(new[0]))
+    return Said((gone, AddDemand(new[0]), *machines), _is_last_of_equals(after, new[0]))
 
 
 def _with_priority(need: Need, priority: int) -> Need:
