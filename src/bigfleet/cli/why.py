@@ -13,6 +13,8 @@ EXPLAINED = {
     "need": "need/CLUSTER/ID",
     "machine": "machine/ID",
     "action": "action/CYCLE.INDEX",
+    "pod": "pod/CLUSTER/NAMESPACE/NAME",
+    "cr": "cr/CLUSTER/NAMESPACE/NAME",
 }
 CANDIDATE_COLUMNS = (
     "MACHINE",
@@ -59,6 +61,8 @@ CANDIDATE_COLUMNS = (
 @click.option(
     "--tried", is_flag=True, help="With --counterfactual: also what was tried and does not help."
 )
+@click.option("--kubeconfig", default="", help="Of a pod's cluster.  [default: as kubectl]")
+@click.option("--kube-context", default="", help="Of that kubeconfig.  [default: the current one]")
 def why(
     connection: Connection,
     source: Source,
@@ -68,17 +72,22 @@ def why(
     budget: float | None,
     depth: int,
     tried: bool,
+    kubeconfig: str,
+    kube_context: str,
 ) -> None:
-    """Why a Need got what it got, why a machine is where it is, why an action was decided.
+    """Why a Need got what it got, why a machine is where it is, why a pod waits.
 
     \b
     need/CLUSTER/ID      what it has and lacks, what stands in its way, which machines it could have
     machine/ID           its state, who claims it, what happens to it next
     action/CYCLE.INDEX   the Need it serves, and what else could have been done
+    pod/CLUSTER/NAMESPACE/NAME   from the pod to its Need, machines, Nodes, and what it costs
+    cr/CLUSTER/NAMESPACE/NAME    the same from a CapacityRequest
 
     The first characters of a Need's id are enough. The answer is about the last cycle of a live
     shard, of a journal (--journal) or of a fleet file (--fleet), or about the cycle --at. Penalties
-    are what clusters declare, not what is billed.
+    are what clusters declare, not what is billed. A pod is asked for at the API server of its
+    cluster, as it is now.
 
     --counterfactual decides the cycle again and again, each time with one thing changed: nothing is
     changed anywhere. It leaves with 5 where its budget ended before everything was tried.
@@ -91,6 +100,7 @@ def why(
       bigfleet why need/ml/n3f9c --fleet fleet.yaml -o json
       bigfleet why need/ml/n3f9c --counterfactual --budget 5s
       bigfleet why machine/od-0117
+      bigfleet why pod/shop/default/web-1 --kube-context shop
     """
     kind, _, rest = name.partition("/")
     if kind not in EXPLAINED or not rest:
@@ -113,6 +123,10 @@ def why(
             from bigfleet.cli.why_machine import print_machine
 
             print_machine(connection, source, rest)
+        case "pod" | "cr":
+            from bigfleet.cli.why_pod import KubeOptions, print_pod
+
+            print_pod(connection, source, name, KubeOptions(kubeconfig, kube_context), candidates)
         case _:
             from bigfleet.cli.why_machine import print_action
 

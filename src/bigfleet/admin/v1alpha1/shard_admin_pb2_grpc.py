@@ -29,8 +29,8 @@ if _version_not_supported:
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and Counterfactual are
-    also for bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel):
@@ -164,8 +164,8 @@ class ShardAdminStub:
 class ShardAdminServicer:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and Counterfactual are
-    also for bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def GetStatus(self, request, context):
@@ -465,8 +465,8 @@ def add_ShardAdminServicer_to_server(servicer, server):
 class ShardAdmin:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and Counterfactual are
-    also for bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @staticmethod

@@ -30,8 +30,8 @@ GRPC_VERSION: str
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and Counterfactual are
-    also for bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_typing.overload
@@ -87,8 +87,8 @@ class ShardAdminStub:
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and Counterfactual are
-    also for bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -140,8 +140,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and Counterfactual are
-    also for bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_abc_1.abstractmethod
