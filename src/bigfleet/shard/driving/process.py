@@ -243,6 +243,7 @@ class ShardProcess(Process):
             kept,
             self._journal_trouble,
             self._what_ifs,
+            self._journal,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
