@@ -2,11 +2,11 @@
 
 Every cycle 2 % a minute of the machines and of the Needs change, spread evenly, and as many actions
 are recorded as machines change, with the notes these make: three lines of its machine's story and
-its outcome for each, and a roll-up for each Need. Bytes are those of the frames. A day is 86,400 cycles of a second:
-the bytes of a cycle times that, and a key frame every 600 cycles, or as often as the changes weigh
-half of one. Time is the p50 of cycles with the journal on and off, in blocks that take turns: what
-writing a cycle costs the next one belongs to it. The writer is done before the next cycle begins,
-as it is between cycles of a second.
+its outcome for each, and a roll-up for each Need. Bytes are those of the frames. A day is 86,400
+cycles of a second: the bytes of a cycle times that, and a key frame every 600 cycles, or as often
+as the changes weigh half of one. Time is the p50 of cycles with the journal on and off, in blocks
+that take turns: what writing a cycle costs the next one belongs to it. The writer is done before
+the next cycle begins, as it is between cycles of a second.
 """
 
 import sys
@@ -164,9 +164,8 @@ def weigh(fleet: ChurningFleet) -> None:
     day = CYCLES_A_DAY * each + CYCLES_A_DAY / interval * keyframe
     say(f"{fleet.machines_a_cycle} machines and {fleet.needs_a_cycle} Needs change a cycle")
     say(f"a cycle {each:,.0f} bytes (change {change:,.0f} plain), {median(seconds):.3f} s CPU")
-    say(
-        f"of that {len(noted)} notes {median(notes):,.0f} bytes, {median(notes) / len(noted):.1f} each"
-    )
+    noted_bytes = median(notes)
+    say(f"of that {len(noted)} notes {noted_bytes:,.0f} bytes, {noted_bytes / len(noted):.1f} each")
     say(f"a key frame {keyframe:,} bytes ({plain:,} plain), every {interval} cycles")
     say(f"a day {day / 2**30:.2f} GiB")
 
