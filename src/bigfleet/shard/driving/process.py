@@ -244,6 +244,7 @@ class ShardProcess(Process):
             self._journal_trouble,
             self._what_ifs,
             self._journal,
+            self.context.stopwatch,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(

@@ -92,6 +92,7 @@ class AdminAnswers:
         journal_trouble: Callable[[], str] = str,
         what_ifs: WhatIfs | None = None,
         written: WrittenJournal | None = None,
+        stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
@@ -104,7 +105,7 @@ class AdminAnswers:
         self._usage = usage
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
-        self._explanations = Explanations(state, journal)
+        self._explanations = Explanations(state, journal, stopwatch)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
 
     async def status(self) -> ShardStatus:
