@@ -9,6 +9,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    NeedSources,
     NeedStanding,
     ReceivedReport,
     RefusedReclaim,
@@ -20,6 +21,8 @@ from bigfleet.model.explanations import (
     CandidateVerdict,
     Competitor,
     CostView,
+    DomainRule,
+    DomainVerdict,
     ExplainNeedCall,
     NeedExplanation,
     RejectCount,
@@ -100,6 +103,7 @@ from bigfleet.model.verifier_views import (
     VerifierView,
 )
 from bigfleet.model.what_if import (
+    AddedNeed,
     ClusterDelta,
     ClusterSide,
     Move,
@@ -184,6 +188,7 @@ REPORT = ClusterReport(
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
     refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
+    sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
 )
 REPLY = ClusterReportReply(
     (
@@ -337,6 +342,7 @@ BLOCKED = NeedRow(
     "bigfleet resume p-1 --reason WHY",
     3,
     4,
+    sources=("pod", "buffer"),
 )
 assert FULL.reservation is not None
 EXPLAINED_NEED = NeedExplanation(
@@ -368,6 +374,20 @@ EXPLAINED_NEED = NeedExplanation(
     state=NeedState.BLOCKED,
     decided_at=8,
     notes=("cut",),
+    domains=(
+        DomainVerdict(
+            "r-1",
+            1,
+            3,
+            Resources.of({"cpu": 3000}),
+            0.5,
+            0.25,
+            1.0,
+            1.5,
+            DomainRule.TIGHTER,
+            "r-2 fits more tightly",
+        ),
+    ),
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
@@ -398,6 +418,10 @@ COMPARED = WhatIfAnswer(
     5,
     ("zone-loss b",),
     ("a warning",),
+    (
+        AddedNeed(NeedKey("shop", "p=1|x", ""), False, "supply.none", "no machine fits"),
+        AddedNeed(NeedKey("bank", "p=2|x", ""), True),
+    ),
 )
 
 

@@ -175,6 +175,52 @@ CLEAR_MODE_FORGET: ClearMode.ValueType  # 3
 """Drop the record until the provider reports another state."""
 Global___ClearMode: _TypeAlias = ClearMode  # noqa: Y015
 
+class _DomainRule:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DomainRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DomainRule.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DOMAIN_RULE_UNSPECIFIED: _DomainRule.ValueType  # 0
+    """It is the chosen domain."""
+    DOMAIN_RULE_WHOLE: _DomainRule.ValueType  # 1
+    """One holds the whole gang, the other does not."""
+    DOMAIN_RULE_CREDITED: _DomainRule.ValueType  # 2
+    """Both do, and more of the gang is in one of them already."""
+    DOMAIN_RULE_OWN: _DomainRule.ValueType  # 3
+    """As much is, and more of it is the gang's own."""
+    DOMAIN_RULE_TIGHTER: _DomainRule.ValueType  # 4
+    """All equal, and one fits more tightly."""
+    DOMAIN_RULE_COVERED: _DomainRule.ValueType  # 5
+    """Neither holds the whole gang, and one holds more of it."""
+    DOMAIN_RULE_CREDITED_OF_PART: _DomainRule.ValueType  # 6
+    """As much, and more of the gang is in one of them already."""
+    DOMAIN_RULE_MORE_MACHINES: _DomainRule.ValueType  # 7
+    DOMAIN_RULE_NAME: _DomainRule.ValueType  # 8
+    """Equal in everything: by name."""
+
+class DomainRule(_DomainRule, metaclass=_DomainRuleEnumTypeWrapper):
+    """How two domains of a gang are compared: the first rule that tells them apart decides."""
+
+DOMAIN_RULE_UNSPECIFIED: DomainRule.ValueType  # 0
+"""It is the chosen domain."""
+DOMAIN_RULE_WHOLE: DomainRule.ValueType  # 1
+"""One holds the whole gang, the other does not."""
+DOMAIN_RULE_CREDITED: DomainRule.ValueType  # 2
+"""Both do, and more of the gang is in one of them already."""
+DOMAIN_RULE_OWN: DomainRule.ValueType  # 3
+"""As much is, and more of it is the gang's own."""
+DOMAIN_RULE_TIGHTER: DomainRule.ValueType  # 4
+"""All equal, and one fits more tightly."""
+DOMAIN_RULE_COVERED: DomainRule.ValueType  # 5
+"""Neither holds the whole gang, and one holds more of it."""
+DOMAIN_RULE_CREDITED_OF_PART: DomainRule.ValueType  # 6
+"""As much, and more of the gang is in one of them already."""
+DOMAIN_RULE_MORE_MACHINES: DomainRule.ValueType  # 7
+DOMAIN_RULE_NAME: DomainRule.ValueType  # 8
+"""Equal in everything: by name."""
+Global___DomainRule: _TypeAlias = DomainRule  # noqa: Y015
+
 class _CandidateOutcome:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -657,6 +703,7 @@ class ListNeedsRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
     NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
@@ -667,6 +714,10 @@ class ListNeedsRequest(_message.Message):
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only what one of these asks for: pod, buffer, provisioning-request; empty: all."""
+
     def __init__(
         self,
         *,
@@ -674,10 +725,11 @@ class ListNeedsRequest(_message.Message):
         limit: _builtins.int = ...,
         states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
         need_id_prefix: _builtins.str = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -756,6 +808,7 @@ class NeedRow(_message.Message):
     ARRIVING_MACHINES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
     FURTHER_REASONS_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
     since_unix_nanos: _builtins.int
     """When it came into its state."""
@@ -773,6 +826,10 @@ class NeedRow(_message.Message):
     def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
         """Of a Need that is short: what else stands in its way, after the reason above."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it is asked for by: pod, buffer, provisioning-request; empty: its cluster does not tell."""
+
     def __init__(
         self,
         *,
@@ -784,10 +841,11 @@ class NeedRow(_message.Message):
         arriving_machines: _builtins.int = ...,
         stuck_pods: _builtins.int = ...,
         further_reasons: _abc.Iterable[Global___Reason] | None = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "sources", b"sources", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2144,6 +2202,7 @@ class ClusterReport(_message.Message):
     STUCK_FIELD_NUMBER: _builtins.int
     ASK_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -2189,6 +2248,10 @@ class ClusterReport(_message.Message):
     def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___RefusedReclaim]:
         """Instructions that are not obeyed now, because pods would have no place to go."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedSources]:
+        """Needs that not only pods ask for; all others are the pods'."""
+
     def __init__(
         self,
         *,
@@ -2208,14 +2271,48 @@ class ClusterReport(_message.Message):
         stuck: _abc.Iterable[Global___StuckNeed] | None = ...,
         ask: _abc.Iterable[Global___AskedNeed] | None = ...,
         refused: _abc.Iterable[Global___RefusedReclaim] | None = ...,
+        sources: _abc.Iterable[Global___NeedSources] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "sources", b"sources", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class NeedSources(_message.Message):
+    """The CapacityRequests of a Need by what they are made for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    BUFFERS_FIELD_NUMBER: _builtins.int
+    PROVISIONING_REQUESTS_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    pods: _builtins.int
+    buffers: _builtins.int
+    provisioning_requests: _builtins.int
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        pods: _builtins.int = ...,
+        buffers: _builtins.int = ...,
+        provisioning_requests: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buffers", b"buffers", "group", b"group", "pods", b"pods", "profile_fingerprint", b"profile_fingerprint", "provisioning_requests", b"provisioning_requests"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedSources: _TypeAlias = NeedSources  # noqa: Y015
 
 @_typing.final
 class RefusedReclaim(_message.Message):
@@ -3620,6 +3717,7 @@ class WhatIfResponse(_message.Message):
     NEWLY_MET_COUNT_FIELD_NUMBER: _builtins.int
     MOVED_FIELD_NUMBER: _builtins.int
     REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    ADDED_FIELD_NUMBER: _builtins.int
     cycle: _builtins.str
     newly_unmet_count: _builtins.int
     newly_met_count: _builtins.int
@@ -3646,6 +3744,10 @@ class WhatIfResponse(_message.Message):
     def newly_met(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]: ...
     @_builtins.property
     def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfMove]: ...
+    @_builtins.property
+    def added(self) -> _containers.RepeatedCompositeFieldContainer[Global___AddedNeed]:
+        """What add_demand names, each Need once: how all of it would stand."""
+
     def __init__(
         self,
         *,
@@ -3662,10 +3764,11 @@ class WhatIfResponse(_message.Message):
         newly_met_count: _builtins.int = ...,
         moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
         removed_machines: _builtins.int = ...,
+        added: _abc.Iterable[Global___AddedNeed] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3932,6 +4035,37 @@ class WhatIfNeed(_message.Message):
 Global___WhatIfNeed: _TypeAlias = WhatIfNeed  # noqa: Y015
 
 @_typing.final
+class AddedNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    covered: _builtins.bool
+    """By what is there, what can be bought and what its priority lets it take."""
+    code: _builtins.str
+    """The deciding reason, and all reasons as one text; empty where it is covered."""
+    sentence: _builtins.str
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        covered: _builtins.bool = ...,
+        code: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "covered", b"covered", "need", b"need", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddedNeed: _TypeAlias = AddedNeed  # noqa: Y015
+
+@_typing.final
 class WhatIfMove(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -4010,6 +4144,7 @@ class ExplainNeedResponse(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    DOMAINS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     sentence: _builtins.str
     """The deciding reason."""
@@ -4047,6 +4182,10 @@ class ExplainNeedResponse(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the answer leaves out."""
 
+    @_builtins.property
+    def domains(self) -> _containers.RepeatedCompositeFieldContainer[Global___DomainVerdict]:
+        """Of a gang: the best domains it weighed, the chosen one first."""
+
     def __init__(
         self,
         *,
@@ -4066,14 +4205,69 @@ class ExplainNeedResponse(_message.Message):
         state: Global___NeedState.ValueType = ...,
         decided_unix_nanos: _builtins.int = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
+        domains: _abc.Iterable[Global___DomainVerdict] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "domains", b"domains", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainNeedResponse: _TypeAlias = ExplainNeedResponse  # noqa: Y015
+
+@_typing.final
+class DomainVerdict(_message.Message):
+    """Shares are of the gang, averaged over the dimensions it asks for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    OFFERS_FIELD_NUMBER: _builtins.int
+    CREDITED_FIELD_NUMBER: _builtins.int
+    OWN_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    OFFERED_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    domain: _builtins.str
+    rank: _builtins.int
+    machines: _builtins.int
+    credited: _builtins.float
+    """By machines the gang may be credited."""
+    own: _builtins.float
+    """By those of them that are its own."""
+    covered: _builtins.float
+    """By all machines of the domain, no dimension more than once."""
+    offered: _builtins.float
+    """The same without that limit."""
+    rule: Global___DomainRule.ValueType
+    """The first rule of the comparison by which the chosen domain beat this one."""
+    text: _builtins.str
+    @_builtins.property
+    def offers(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        domain: _builtins.str = ...,
+        rank: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        offers: _provider_pb2.Resources | None = ...,
+        credited: _builtins.float = ...,
+        own: _builtins.float = ...,
+        covered: _builtins.float = ...,
+        offered: _builtins.float = ...,
+        rule: Global___DomainRule.ValueType = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["offers", b"offers"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "credited", b"credited", "domain", b"domain", "machines", b"machines", "offered", b"offered", "offers", b"offers", "own", b"own", "rank", b"rank", "rule", b"rule", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DomainVerdict: _TypeAlias = DomainVerdict  # noqa: Y015
 
 @_typing.final
 class CandidateVerdict(_message.Message):
