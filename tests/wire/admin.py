@@ -16,6 +16,12 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.counterfactuals import (
+    CounterfactualAnswer,
+    CounterfactualCall,
+    ToldChange,
+    ToldLoser,
+)
 from bigfleet.model.explanations import (
     CandidateOutcome,
     CandidateVerdict,
@@ -28,6 +34,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
+from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
@@ -44,6 +51,7 @@ from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, Machi
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import EngineOptions
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.provider_calls import Peer
@@ -54,6 +62,7 @@ from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -62,6 +71,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ActionView,
@@ -122,6 +132,8 @@ PAUSE = Pause(
     7,
     8,
     "bigfleet://admin",
+    9,
+    "lifted by ada: it is over",
 )
 FLAG = Pause("flag", PauseSource.FLAG)
 STATUS = ShardStatus(
@@ -296,7 +308,13 @@ EVENT = StoryEvent(
     "bf1-7",
     3,
     11,
+    "m-1",
 )
+RECORDS = (
+    JournalRecord(1, 9, 10, EVENT),
+    JournalRecord(2, 9, 11, JournalEvent("pause_set", "p-1", "paused", {"rows": "1"}, "x", PAUSE)),
+)
+PIECES = (JournalHeader("shard-0", 3, "1.2.3", EngineOptions(), 10, 1), b"one", b"two")
 assert FULL.pending is not None
 EXPLAINED = MachineAnswer(
     9,
@@ -438,6 +456,45 @@ COMPARED = WhatIfAnswer(
 )
 
 
+COUNTERFACTUAL = CounterfactualAnswer(
+    "3:18231",
+    NeedKey("shop", "p=1|x", "g"),
+    "n3f9c",
+    1000,
+    False,
+    Resources.of({"cpu": 4000}),
+    (
+        ToldChange(
+            "priority 1001 instead of 1000, and 2 units less",
+            ("priority", "smaller"),
+            (1001, 2),
+            True,
+            Resources(),
+            -1.5,
+            64.0,
+            1,
+            2,
+            (
+                ToldLoser(NeedKey("bank", "p=2|x", ""), Resources.of({"cpu": 2000})),
+                ToldLoser(NeedKey("shop", "p=3|x", ""), Resources.of({"memory": 5})),
+            ),
+            30,
+            7,
+            False,
+            ("priority need/shop/n3f9c =1001",),
+        ),
+        ToldChange(
+            "2 more machines of std-8", ("machines",), (2,), False, Resources.of({"cpu": 1}), 0.5
+        ),
+    ),
+    False,
+    19,
+    2000,
+    2,
+    ("the budget is 30 s at most",),
+)
+
+
 @dataclass
 class ScriptedAdmin:
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -495,6 +552,10 @@ class ScriptedAdmin:
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
         self.asked.append(("what_if", call))
         return COMPARED
+
+    async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
+        self.asked.append(("counterfactual", call))
+        return COUNTERFACTUAL
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))
@@ -558,3 +619,13 @@ class ScriptedAdmin:
         self.asked.append(("dump_fleet",))
         for line in FLEET_LINES:
             yield line
+
+    async def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
+        self.asked.append(("tail_journal", call))
+        for record in RECORDS:
+            yield record
+
+    async def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
+        self.asked.append(("fetch_journal", call))
+        for piece in PIECES:
+            yield piece

@@ -1654,6 +1654,7 @@ class StoryEvent(_message.Message):
     SHARD_EPOCH_FIELD_NUMBER: _builtins.int
     SEQUENCE_NUMBER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
     at_unix_nanos: _builtins.int
     cycle: _builtins.int
     source: Global___StorySource.ValueType
@@ -1665,6 +1666,7 @@ class StoryEvent(_message.Message):
     shard_epoch: _builtins.int
     sequence_number: _builtins.int
     text: _builtins.str
+    machine_id: _builtins.str
     @_builtins.property
     def action(self) -> _common_pb2.ActionView: ...
     def __init__(
@@ -1682,10 +1684,11 @@ class StoryEvent(_message.Message):
         shard_epoch: _builtins.int = ...,
         sequence_number: _builtins.int = ...,
         text: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "machine_id", b"machine_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2809,6 +2812,97 @@ class NeedStanding(_message.Message):
 Global___NeedStanding: _TypeAlias = NeedStanding  # noqa: Y015
 
 @_typing.final
+class TailJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_SEQ_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    from_seq: _builtins.int
+    """0: from now on; -1: from the oldest that is kept; else of the shard's present epoch."""
+    follow: _builtins.bool
+    """Go on with what is written from now on."""
+    cluster_id: _builtins.str
+    """Only records that name it."""
+    machine_id: _builtins.str
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """header, keyframe, input, output, tick_run, outcome, story, event, or a kind of event such as
+        pause_set; none: all but key frames.
+        """
+
+    def __init__(
+        self,
+        *,
+        from_seq: _builtins.int = ...,
+        follow: _builtins.bool = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        cluster_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "follow", b"follow", "from_seq", b"from_seq", "kinds", b"kinds", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TailJournalRequest: _TypeAlias = TailJournalRequest  # noqa: Y015
+
+@_typing.final
+class FetchJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CYCLE_FIELD_NUMBER: _builtins.int
+    TO_CYCLE_FIELD_NUMBER: _builtins.int
+    from_cycle: _builtins.int
+    """Of the shard's present epoch; 0: from the oldest that is kept, of any epoch."""
+    to_cycle: _builtins.int
+    """0: to the newest."""
+    def __init__(
+        self,
+        *,
+        from_cycle: _builtins.int = ...,
+        to_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_cycle", b"from_cycle", "to_cycle", b"to_cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchJournalRequest: _TypeAlias = FetchJournalRequest  # noqa: Y015
+
+@_typing.final
+class JournalChunk(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    """Of segments one after the other, 1 MiB at most."""
+    @_builtins.property
+    def header(self) -> Global___JournalHeader:
+        """Of the first segment; comes first."""
+
+    def __init__(
+        self,
+        *,
+        header: Global___JournalHeader | None = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "data"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___JournalChunk: _TypeAlias = JournalChunk  # noqa: Y015
+
+@_typing.final
 class JournalRecord(_message.Message):
     """One record of the journal: what a cycle was given, what it decided, what came of it."""
 
@@ -2825,6 +2919,7 @@ class JournalRecord(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     STORY_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     cycle: _builtins.int
     at_unix_nanos: _builtins.int
@@ -2844,6 +2939,8 @@ class JournalRecord(_message.Message):
     def story(self) -> Global___StoryEvent: ...
     @_builtins.property
     def event(self) -> Global___JournalEvent: ...
+    @_builtins.property
+    def notes(self) -> Global___JournalNotes: ...
     def __init__(
         self,
         *,
@@ -2858,16 +2955,82 @@ class JournalRecord(_message.Message):
         outcome: _common_pb2.ActionView | None = ...,
         story: Global___StoryEvent | None = ...,
         event: Global___JournalEvent | None = ...,
+        notes: Global___JournalNotes | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event", "notes"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
 Global___JournalRecord: _TypeAlias = JournalRecord  # noqa: Y015
+
+@_typing.final
+class JournalNotes(_message.Message):
+    """Outcomes, stories and events that were written together: they weigh a third of what they would
+    one by one. Readers are told each as a record of its own.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NOTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedCompositeFieldContainer[Global___JournalNote]: ...
+    def __init__(
+        self,
+        *,
+        notes: _abc.Iterable[Global___JournalNote] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalNotes: _TypeAlias = JournalNotes  # noqa: Y015
+
+@_typing.final
+class JournalNote(_message.Message):
+    """The numbers are those of JournalRecord."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    STORY_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def outcome(self) -> _common_pb2.ActionView: ...
+    @_builtins.property
+    def story(self) -> Global___StoryEvent: ...
+    @_builtins.property
+    def event(self) -> Global___JournalEvent: ...
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        outcome: _common_pb2.ActionView | None = ...,
+        story: Global___StoryEvent | None = ...,
+        event: Global___JournalEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "outcome", b"outcome", "story", b"story"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "outcome", b"outcome", "seq", b"seq", "story", b"story"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
+
+Global___JournalNote: _TypeAlias = JournalNote  # noqa: Y015
 
 @_typing.final
 class JournalHeader(_message.Message):
@@ -3112,7 +3275,9 @@ class InputDelta(_message.Message):
     @_builtins.property
     def allocations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.QuotaAllocation]: ...
     @_builtins.property
-    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
+    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]:
+        """All pauses in force, where pauses_changed; the engine does not look at them."""
+
     @_builtins.property
     def reclaim_budget(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     @_builtins.property
@@ -3421,12 +3586,17 @@ class JournalEvent(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     PEER_FIELD_NUMBER: _builtins.int
+    PAUSE_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     subject: _builtins.str
     text: _builtins.str
     peer: _builtins.str
     @_builtins.property
     def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def pause(self) -> _common_pb2.Pause:
+        """That was set, lifted or has expired."""
+
     def __init__(
         self,
         *,
@@ -3435,10 +3605,11 @@ class JournalEvent(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         peer: _builtins.str = ...,
+        pause: _common_pb2.Pause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pause", b"pause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "pause", b"pause", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4511,3 +4682,213 @@ class VictimVerdict(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VictimVerdict: _TypeAlias = VictimVerdict  # noqa: Y015
+
+@_typing.final
+class CounterfactualRequest(_message.Message):
+    """Names a Need by its key, or by its cluster and the first characters of its id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    BUDGET_MS_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    INCLUDE_TRIED_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished one."""
+    budget_ms: _builtins.int
+    """0: 2000; at most 30000."""
+    depth: _builtins.int
+    """0 and 1: single changes; 2: pairs of kinds too."""
+    need_id_prefix: _builtins.str
+    """Instead of the profile_fingerprint and group of `need`."""
+    include_tried: _builtins.bool
+    """What was tried and does not help is told too."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        budget_ms: _builtins.int = ...,
+        depth: _builtins.int = ...,
+        need_id_prefix: _builtins.str = ...,
+        include_tried: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_ms", b"budget_ms", "cycle", b"cycle", "depth", b"depth", "include_tried", b"include_tried", "need", b"need", "need_id_prefix", b"need_id_prefix"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualRequest: _TypeAlias = CounterfactualRequest  # noqa: Y015
+
+@_typing.final
+class CounterfactualResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MET_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    EXHAUSTIVE_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    BUDGET_MS_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.str
+    need_id: _builtins.str
+    priority: _builtins.int
+    met: _builtins.bool
+    """Nothing is missing once the actions of the cycle are done: nothing was tried."""
+    exhaustive: _builtins.bool
+    """False: the time or the runs were used up before everything was tried."""
+    runs: _builtins.int
+    budget_ms: _builtins.int
+    depth: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterfactualChange]:
+        """Those that satisfy the Need first, then by billed dollars, then by declared ones."""
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was not answered as asked, such as a budget beyond the most."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        need_id: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        met: _builtins.bool = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+        changes: _abc.Iterable[Global___CounterfactualChange] | None = ...,
+        exhaustive: _builtins.bool = ...,
+        runs: _builtins.int = ...,
+        budget_ms: _builtins.int = ...,
+        depth: _builtins.int = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_ms", b"budget_ms", "changes", b"changes", "cycle", b"cycle", "deficit", b"deficit", "depth", b"depth", "exhaustive", b"exhaustive", "met", b"met", "need", b"need", "need_id", b"need_id", "notes", b"notes", "priority", b"priority", "runs", b"runs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualResponse: _TypeAlias = CounterfactualResponse  # noqa: Y015
+
+@_typing.final
+class CounterfactualChange(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    AMOUNTS_FIELD_NUMBER: _builtins.int
+    SATISFIED_FIELD_NUMBER: _builtins.int
+    NEW_DEFICIT_FIELD_NUMBER: _builtins.int
+    DELTA_HOURLY_COST_FIELD_NUMBER: _builtins.int
+    DECLARED_PENALTIES_FIELD_NUMBER: _builtins.int
+    PINNED_VICTIMS_FIELD_NUMBER: _builtins.int
+    LOSERS_FIELD_NUMBER: _builtins.int
+    LOSER_COUNT_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    SMALLEST_FIELD_NUMBER: _builtins.int
+    OVERLAY_FIELD_NUMBER: _builtins.int
+    PREEMPTS_FIELD_NUMBER: _builtins.int
+    change: _builtins.str
+    """In words."""
+    satisfied: _builtins.bool
+    delta_hourly_cost: _builtins.float
+    """Billed, of what the cycle buys and gives back."""
+    declared_penalties: _builtins.float
+    """Declared for machines that are preempted; never part of a bill."""
+    pinned_victims: _builtins.int
+    """Machines preempted whose penalty has no finite amount."""
+    loser_count: _builtins.int
+    runs: _builtins.int
+    """Of the engine."""
+    smallest: _builtins.bool
+    """False: the time ended before less of the same was tried."""
+    preempts: _builtins.int
+    """Machines preempted for the Need: it has them when they have drained."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """wait, hold, parked, reservation, requirement, value, same, wider-same, spread, priority, smaller,
+        machines, min-unit; two of a pair.
+        """
+
+    @_builtins.property
+    def amounts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """For each kind; 1 where it has no number."""
+
+    @_builtins.property
+    def new_deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def losers(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterfactualLoser]:
+        """Cut, while the count is not."""
+
+    @_builtins.property
+    def overlay(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Edits of a what-if that make the change; empty: none say it."""
+
+    def __init__(
+        self,
+        *,
+        change: _builtins.str = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        amounts: _abc.Iterable[_builtins.int] | None = ...,
+        satisfied: _builtins.bool = ...,
+        new_deficit: _provider_pb2.Resources | None = ...,
+        delta_hourly_cost: _builtins.float = ...,
+        declared_penalties: _builtins.float = ...,
+        pinned_victims: _builtins.int = ...,
+        losers: _abc.Iterable[Global___CounterfactualLoser] | None = ...,
+        loser_count: _builtins.int = ...,
+        runs: _builtins.int = ...,
+        smallest: _builtins.bool = ...,
+        overlay: _abc.Iterable[_builtins.str] | None = ...,
+        preempts: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["new_deficit", b"new_deficit"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualChange: _TypeAlias = CounterfactualChange  # noqa: Y015
+
+@_typing.final
+class CounterfactualLoser(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def lost(self) -> _provider_pb2.Resources:
+        """What it is short of more than before, with what is preempted from it."""
+
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        lost: _provider_pb2.Resources | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "need", b"need"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015
