@@ -64,7 +64,7 @@ from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
-from tests.wire import admin
+from tests.wire import admin, admin_answers
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
@@ -162,7 +162,7 @@ CALLS: dict[str, Exchange] = {
         ("release", QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT, NOBODY),
         ReleasedQuarantine(admin.HELD, "accepted"),
     ),
-    "thrash": (lambda c: c.thrash(), ("thrash",), (admin.THRASHING,)),
+    "thrash": (lambda c: c.thrash(), ("thrash",), (admin_answers.THRASHING,)),
     "offerings": (lambda c: c.offerings(), ("offerings",), (admin.RESTING,)),
     "the fleet": (
         lambda c: whole(c.fleet()),
@@ -187,7 +187,7 @@ CALLS: dict[str, Exchange] = {
     "what would satisfy a Need": (
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
-        admin.COUNTERFACTUAL,
+        admin_answers.COUNTERFACTUAL,
     ),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (
