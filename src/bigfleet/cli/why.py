@@ -12,6 +12,7 @@ EXPLAINED = {
     "need": "need/CLUSTER/ID",
     "machine": "machine/ID",
     "action": "action/CYCLE.INDEX",
+    "cluster": "cluster/ID",
 }
 CANDIDATE_COLUMNS = (
     "MACHINE",
@@ -45,6 +46,7 @@ def why(connection: Connection, source: Source, name: str, candidates: int) -> N
     need/CLUSTER/ID      what it has and lacks, what stands in its way, which machines it could have
     machine/ID           its state, who claims it, what happens to it next
     action/CYCLE.INDEX   the Need it serves, and what else could have been done
+    cluster/ID           what was decided lately about its machines
 
     The first characters of a Need's id are enough. The answer is about the last cycle of a live
     shard, of a journal (--journal) or of a fleet file (--fleet), or about the cycle --at. Penalties
@@ -57,6 +59,7 @@ def why(connection: Connection, source: Source, name: str, candidates: int) -> N
       bigfleet why need/ml/n3f9c --journal data/journal --at 3:18231
       bigfleet why need/ml/n3f9c --fleet fleet.yaml -o json
       bigfleet why machine/od-0117
+      bigfleet why cluster/shop --journal data/journal --at 2026-03-14T03:00:10Z
     """
     kind, _, rest = name.partition("/")
     if kind not in EXPLAINED or not rest:
@@ -70,6 +73,10 @@ def why(connection: Connection, source: Source, name: str, candidates: int) -> N
             from bigfleet.cli.why_machine import print_machine
 
             print_machine(connection, source, rest)
+        case "cluster":
+            from bigfleet.cli.why_cluster import print_cluster
+
+            print_cluster(connection, source, rest)
         case _:
             from bigfleet.cli.why_machine import print_action
 

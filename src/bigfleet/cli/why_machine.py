@@ -13,19 +13,22 @@ import click
 from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_machine, machine_thing, or_unknown
 from bigfleet.cli.sources import EXIT_NOT_FOUND, Source
-from bigfleet.cli.terminal import plain, refuse
+from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, ask_fleet, known_in
 from bigfleet.cli.why_not import Asked, decided_from
 
 if TYPE_CHECKING:
-    from bigfleet.journal.segments import Segment
+    from bigfleet.cli.tables import Table
     from bigfleet.model.machine_answers import MachineAnswer, WhyNot
+    from bigfleet.model.machines import Instant
     from bigfleet.model.needs import NeedKey
     from bigfleet.model.shard_admin import MachineStory
     from bigfleet.model.shard_views import ActionView
 
 #: Events of its story that a page shows; `bigfleet machines story` shows all.
 _MOST_EVENTS = 20
+#: Of a journal.
+_MOST_DECISIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,10 @@ class Told:
     #: Of a live shard.
     story: "MachineStory | None" = None
     last_action: "ActionView | None" = None
+    #: When the cycle was decided; None: not known.
+    at: "Instant | None" = None
+    #: Of a journal: what was decided about the machine, oldest first.
+    decisions: "tuple[ActionView, ...]" = ()
 
 
 def print_machine(connection: Connection, source: Source, machine: str) -> None:
@@ -49,14 +56,17 @@ def print_machine(connection: Connection, source: Source, machine: str) -> None:
             _write(connection, told, {"shardId": shard, **answers.document()})
         answers.leave_partial(connection)
         return
+    decisions: tuple[ActionView, ...] = ()
     if source.journal is not None and source.at is None:
-        source = replace(source, at=_last_cycle_about(source.journal, machine))
+        at, decisions = _last_cycle_about(source.journal, machine)
+        source = replace(source, at=at)
     cycle = decided_from(source)
     try:
         answer = explained_machine(cycle, machine)
     except NoSuchObject as problem:
         raise _unknown(str(problem)) from None
-    _write(connection, Told(answer, cycle.name), {})
+    told = Told(answer, cycle.name, at=cycle.given.now, decisions=decisions)
+    _write(connection, told, {})
 
 
 def print_action(connection: Connection, source: Source, name: str) -> None:
@@ -78,7 +88,7 @@ def print_action(connection: Connection, source: Source, name: str) -> None:
         answer = explained_action(cycle, index)
     except NoSuchObject as problem:
         raise _unknown(str(problem)) from None
-    _write(connection, Told(answer, cycle.name), {})
+    _write(connection, Told(answer, cycle.name, at=cycle.given.now), {})
 
 
 def action_place(name: str) -> tuple[tuple[int | None, int], int]:
@@ -98,33 +108,24 @@ def _unknown(text: str) -> click.exceptions.Exit:
 # -- a journal -------------------------------------------------------------------------------------
 
 
-def _last_cycle_about(journal: Path, machine: str) -> tuple[int, int] | None:
-    """The last recorded cycle that decided something about the machine; None: none did."""
-    from bigfleet.journal.segments import UnreadableJournal, segments_of
+def _last_cycle_about(
+    journal: Path, machine: str
+) -> "tuple[tuple[int, int] | None, tuple[ActionView, ...]]":
+    """The last recorded cycle that decided something about the machine (None: none did), with the
+    last decisions about it."""
+    from bigfleet.cli.sources import read_journal
+    from bigfleet.journal.decisions import decisions_about
 
-    try:
-        segments = segments_of(journal)
+    with read_journal(journal) as segments:
         for segment in reversed(segments):
-            if cycle := _last_in(segment, machine, last=segment is segments[-1]):
-                said = f"cycle {segment.epoch}:{cycle} is the last that decided about {machine}"
-                click.echo(plain(f"{said}; --at asks about another"), err=True)
-                return segment.epoch, cycle
-    except UnreadableJournal as problem:
-        raise refuse([str(problem)]) from None
-    return None
-
-
-def _last_in(segment: "Segment", machine: str, *, last: bool) -> int:
-    from bigfleet.journal.segments import records_of
-    from bigfleet.model.journal import CycleOutput
-
-    found = 0
-    for record in records_of(segment.path, last=last):
-        if isinstance(record.body, CycleOutput) and any(
-            view.machine == machine for view in record.body.actions
-        ):
-            found = record.cycle
-    return found
+            found = decisions_about([segment], lambda v: v.machine == machine, _MOST_DECISIONS)
+            if found:
+                last = found[-1]
+                said = f"cycle {last.epoch}:{last.last_cycle} is the last that decided about"
+                click.echo(plain(f"{said} {machine}; --at asks about another"), err=True)
+                views = tuple(each.view for each in found)
+                return (last.epoch, last.last_cycle), views
+    return None, ()
 
 
 # -- a live shard ----------------------------------------------------------------------------------
@@ -230,13 +231,14 @@ def machine_document(told: Told) -> dict[str, Any]:
 
 def _write(connection: Connection, told: Told, more: dict[str, Any]) -> None:
     from bigfleet.cli.shard_verbs.machine_tables import story_table
-    from bigfleet.cli.tables import Page, cell, table_of, write_json
+    from bigfleet.cli.tables import Page, cell, table_of, when_text, write_json
 
     if connection.json:
         write_json({**machine_document(told), **more}, connection.now)
         return
     page = Page.on_stdout(connection.color)
-    page.say(f"{told.answer.sentence}   (cycle {told.cycle})", "bold")
+    when = when_text(told.at, connection.now)
+    page.say(f"{told.answer.sentence}   (cycle {told.cycle}{when})", "bold")
     table = table_of("ABOUT", sentence="WHAT")
     for step in told.answer.steps:
         table.add_row(cell(step.phase), cell(step.text))
@@ -246,8 +248,29 @@ def _write(connection: Connection, told: Told, more: dict[str, Any]) -> None:
         page.say("")
         page.say(f"last decided about it: {last.kind.label} in cycle {last.cycle}: {last.reason}")
         page.say(f"  bigfleet why action/{last.cycle}.{last.index}")
+    if len(told.decisions) > 1:
+        page.say("")
+        page.say("What was decided about it, newest last:")
+        page.show(_decision_table(told.decisions), apart=False, aside=True)
     if told.story is not None and told.story.events:
         page.say("")
         page.say("What touched it, newest last:")
         page.show(story_table({more["shardId"]: told.story}), apart=False, aside=True)
     page.write()
+
+
+def _decision_table(views: "tuple[ActionView, ...]") -> "Table":
+    from bigfleet.cli.tables import cell, table_of
+    from bigfleet.model.instants import instant_text
+
+    table = table_of("WHEN", "ACTION", "WHAT", "CLUSTER", "BECAME")
+    for view in views:
+        became = "-" if view.disposition is None else view.disposition.name.lower()
+        table.add_row(
+            cell(instant_text(view.at)),
+            cell(f"action/{view.cycle}.{view.index}"),
+            cell(view.kind.label),
+            cell(view.cluster or "-"),
+            cell(view.outcome or became.replace("_", "-")),
+        )
+    return table

@@ -96,6 +96,8 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
     page.say(headline(told, cycle, now), "bold")
     for reason in told.reasons:
         page.say(f"  {reason.code:<18} {reason.text}")
+    if todo := _todo(told):
+        page.say(f"to do   {todo}")
     page.say(f"demand  {_demand_text(told)}")
     page.say(f"supply  {_supply_text(told)}")
     for note in told.notes:
@@ -114,7 +116,7 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
 
 def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
     """`UNMET  priority 1000  gang train-7  short 24 gpu   cycle 3:18231, 2s ago`."""
-    from bigfleet.cli.tables import since_text
+    from bigfleet.cli.tables import when_text
     from bigfleet.model.reasons import resources_text
 
     view = told.view
@@ -126,8 +128,17 @@ def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
         words.append(f"gang {need.group}")
     if not view.satisfied:
         words.append(f"short {resources_text(view.deficit.positive().texts())}")
-    age = f", {since_text(told.decided_at, now)} ago" if told.decided_at else ""
-    return f"{'  '.join(words)}   cycle {cycle}{age}"
+    return f"{'  '.join(words)}   cycle {cycle}{when_text(told.decided_at, now)}"
+
+
+def _todo(told: "NeedExplanation") -> str:
+    """About the first reason; empty: the Need is met."""
+    from bigfleet.model.advice import advice_on
+    from bigfleet.model.need_states import NeedState
+
+    met = told.view.satisfied if told.state is None else told.state is NeedState.MET
+    advice = advice_on(told.reasons[0].code) if told.reasons and not met else None
+    return advice.todo if advice else ""
 
 
 def _demand_text(told: "NeedExplanation") -> str:
@@ -186,6 +197,7 @@ def candidate_table(told: "NeedExplanation") -> "Table":
 
 def victim_table(told: "NeedExplanation") -> "Table":
     from bigfleet.cli.tables import cell, table_of
+    from bigfleet.model.reasons import number_text
 
     numbers = ("PRIORITY", "SCORE", "GAP", "DRAIN", "INTERRUPTION", "RECLAMATION")
     table = table_of("VICTIM", "CLUSTER", *numbers, sentence="WHY", numbers=numbers)
@@ -196,8 +208,8 @@ def victim_table(told: "NeedExplanation") -> "Table":
             cell(each.machine),
             cell(each.cluster),
             cell(each.assigned_priority),
-            cell(f"{each.score:g}"),
-            *(cell(f"{term:g}") for term in terms),
+            cell(number_text(each.score), sort=each.score),
+            *(cell(number_text(term), sort=term) for term in terms),
             cell(f"{said}: {each.excluded_reason}" if each.excluded_reason else said),
         )
     return table

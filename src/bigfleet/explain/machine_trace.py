@@ -17,8 +17,8 @@ from bigfleet.model.instants import instant_text
 from bigfleet.model.machine_answers import MachineAnswer, MachineStep
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
-from bigfleet.model.reasons import dollars_text, duration_text
-from bigfleet.model.shard_views import ActionView, MachineView
+from bigfleet.model.reasons import dollars_text, duration_text, number_text
+from bigfleet.model.shard_views import ActionView, Disposition, MachineView
 
 #: Machines a step names.
 _MOST_NAMED = 8
@@ -29,6 +29,20 @@ _NEXT = {
     MachineState.DRAINING: "it is Idle when its pods are gone or the grace ends",
     MachineState.DELETING: "its provider reports it gone",
     MachineState.FAILED: "bigfleet machines clear helps it out; else the shard looks again",
+}
+#: What a disposition means for the action.
+_BECAME = {
+    Disposition.ENQUEUED: "nothing held it back, and it was handed on to be carried out",
+    Disposition.CAPPED: "the cluster loses only so many machines at a time",
+    Disposition.DEFERRED: "its provider, its offering or its cluster rests, or more urgent ones"
+    " came first",
+    Disposition.SUPPRESSED: "a pause held it back",
+    Disposition.DRY_RUN: "the shard carries out nothing",
+    Disposition.DEDUPED: "an earlier action about the machine is still under way",
+    Disposition.DROPPED: "the queue of actions was full",
+    Disposition.INAPPLICABLE: "the machine was in another state by then",
+    Disposition.VETOED: "the verifier refused it",
+    Disposition.HELD: "machines of this kind went back and forth, and are left alone for a while",
 }
 
 
@@ -115,12 +129,12 @@ def reservation_text(kept: Reservation) -> str:
 
 
 def _action(cycle: DecidedCycle, row: int, view: ActionView) -> Iterator[MachineStep]:
-    told = "" if view.disposition is None else view.disposition.name.lower().replace("_", "-")
-    said = f"action/{view.cycle}.{view.index} {view.kind.label}: {view.reason}"
+    said = f"action/{view.cycle}.{view.index} {view.kind.label}"
     yield MachineStep("action", said, machine_ids=(view.machine,))
-    if told:
+    if view.disposition is not None:
+        told = view.disposition.name.lower().replace("_", "-")
         came = f"; {view.outcome}" if view.outcome else ""
-        yield MachineStep("disposition", f"{told}{came}")
+        yield MachineStep("disposition", f"{told}: {_BECAME[view.disposition]}{came}")
     match view.kind:
         case ActionKind.PREEMPT:
             yield from _preempted(cycle, row)
@@ -146,7 +160,8 @@ def _preempted(cycle: DecidedCycle, row: int) -> Iterator[MachineStep]:
         yield MachineStep("next best", "none: no other machine below its priority fits")
     else:
         text = f"{machine_name(following.machine)} of cluster {following.cluster}, priority"
-        text += f" {following.priority}, score {following.score:.4g} against {victim.score:.4g}"
+        score, own = number_text(following.score), number_text(victim.score)
+        text += f" {following.priority}, score {score} against {own}"
         yield MachineStep("next best", text, machine_ids=(following.machine,))
     yield MachineStep("buying", _buying(cycle, need))
 
@@ -162,9 +177,10 @@ def _buying(cycle: DecidedCycle, need: int) -> str:
     first = f"it takes {taken} free machines first; " if taken else ""
     columns = cycle.given.snapshot.columns
     free = cycle.eligible(need) & np.isin(columns.state, ACQUIRABLE)
-    held = int(np.count_nonzero(free & (columns.held != 0)))
-    if held:
-        return f"{first}{held} more that fit are held and cannot be bought now"
+    held = columns.held[free & (columns.held != 0)]
+    if len(held):
+        by = ", ".join(HELD_BY[code - 1].value for code in np.unique(held).tolist())
+        return f"{first}{len(held)} more that fit cannot be bought now: held by {by}"
     left = int(np.count_nonzero(free & (cycle.outcome.credit.holder < 0)))
     if left:
         return f"{first}{left} more that fit are reserved, or in other domains than it may use"
@@ -240,6 +256,8 @@ def _next(cycle: DecidedCycle, row: int, views: tuple[ActionView, ...]) -> str:
 
 
 def _after(cycle: DecidedCycle, view: ActionView) -> str:
+    if view.disposition not in (None, Disposition.ENQUEUED, Disposition.DEDUPED):
+        return "nothing happens to it now; the next cycle decides anew"
     match view.kind:
         case ActionKind.PREEMPT:
             wanting = "the Need" if view.need is None else need_name(view.need)
