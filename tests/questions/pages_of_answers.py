@@ -65,5 +65,6 @@ def answer_to(command: Command, folder: Path) -> str:
     return done.stdout
 
 
-def lines_of(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().splitlines()]
+def lines_of(text: str) -> list[list[str]]:
+    """Lines as the words they have; nothing in a recorded journal varies from run to run."""
+    return [line.split() for line in text.splitlines() if line.strip()]

@@ -17,11 +17,14 @@ runs out of stock. What happens (times are UTC):
 | 03:12 | the record ends; the pause is still in force |
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from bigfleet.journal.journal_file import JournalFile, JournalLimits
+from bigfleet.journal.recorder import Note
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.journal import JournalEvent
 from bigfleet.model.machines import CapacityType, Host, Instant, MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
@@ -41,7 +44,7 @@ from bigfleet.model.provider_calls import (
 )
 from bigfleet.model.requirements import RACK_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.shard.instructions import CallProvider, GetCall
+from bigfleet.shard.instructions import CallProvider, GetCall, Instruction, WriteNote
 from bigfleet.shard.rails.pauses import PauseRequest
 from bigfleet.shard.settings import ShardSettings
 from tests.hazards.virtual_fleet import VirtualFleet
@@ -144,11 +147,12 @@ class RecordedShard(VirtualFleet):
     cycle_seconds = 5
 
     def __init__(self, file: JournalFile) -> None:
-        super().__init__(
-            FLEET, {}, ShardSettings(provider_addr=(f"{_CLOUD}=cloud:9000",)), at=BEGIN
-        )
-        self.sold_out = ""
+        #: Before there is a shard: it speaks when it is made.
+        self._notes: list[Note] = []
         self._file = file
+        self.sold_out = ""
+        settings = ShardSettings(provider_addr=(f"{_CLOUD}=cloud:9000",))
+        super().__init__(FLEET, {}, settings, at=BEGIN)
 
     def until(self, clock: str) -> None:
         """Until this time of the night."""
@@ -159,10 +163,23 @@ class RecordedShard(VirtualFleet):
             finished = self.state.decision_loop.finished
             assert finished is not None
             self._file.record(finished, self.at)
+            self._write_notes()
 
     def pause(self, asked: PauseRequest) -> None:
         self.state.parts.pauses.pause(asked, self.at)
         self._obey(self.state.taken())
+
+    def _obey(self, instructions: Iterable[Instruction]) -> None:
+        told = list(instructions)
+        for each in told:
+            if isinstance(each, WriteNote):
+                at = self.at if isinstance(each.body, JournalEvent) else each.body.at
+                self._notes.append(Note(each.cycle, at, each.body))
+        super()._obey(told)
+
+    def _write_notes(self) -> None:
+        notes, self._notes = self._notes, []
+        assert self._file.note(notes) == 0
 
     # -- the provider ----------------------------------------------------------------------------
 

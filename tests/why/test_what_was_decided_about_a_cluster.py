@@ -1,6 +1,6 @@
 """`why cluster/ID`, and journals that are asked by time."""
 
-from collections.abc import Sequence
+import csv
 from pathlib import Path
 
 import orjson
@@ -8,11 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.journal.decisions import cycle_when, decisions_about, explained
+from bigfleet.journal.decisions import cycle_when, explained
 from bigfleet.journal.history import History
+from bigfleet.journal.notes import decisions_in
 from bigfleet.journal.segments import records_in_order, segments_of
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.instants import instant_of
+from bigfleet.model.machine_answers import DecisionQuery
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import Disposition
 from tests.questions.recorded_night import NIGHT
@@ -24,40 +26,44 @@ def asked(*words: str) -> Result:
     return CliRunner().invoke(cli, words)
 
 
-def of_shop(most: int, until: tuple[int, int] | None = None) -> Sequence[tuple[str, str, int]]:
-    found = decisions_about(SEGMENTS, lambda view: view.cluster == "shop", most, until)
-    return [(each.view.kind.label, each.view.machine, each.times) for each in found]
+def rows_of(*words: str) -> list[tuple[str, str, str]]:
+    """Kind, machine and what became of each decision, oldest first."""
+    told = asked("why", "cluster/shop", "--journal", str(NIGHT), "-o", "csv", *words)
+    assert told.exit_code == 0, told.output
+    rows = list(csv.DictReader(told.stdout.splitlines()))
+    return [(row["WHAT"], row["MACHINE"], row["BECAME"]) for row in rows]
 
 
 def test_the_newest_decisions_come_last() -> None:
-    assert of_shop(2) == [("Provision", "od-a-2", 1), ("Bootstrap", "od-a-2", 1)]
-
-
-def test_what_cycles_in_a_row_decide_alike_is_told_once() -> None:
-    held = [each for each in of_shop(100) if each[:2] == ("Preempt", "bm-03")]
-    assert held == [("Preempt", "bm-03", 28)]
-
-
-def test_every_recorded_decision_is_told() -> None:
-    found = decisions_about(SEGMENTS, lambda view: True, 10_000)
-    recorded = [
-        cycle.output.actions
-        for cycle in History().cycles(records_in_order(SEGMENTS))
-        if cycle.output is not None
+    assert rows_of()[-2:] == [
+        ("Provision", "od-a-2", "success"),
+        ("Bootstrap", "od-a-2", "success"),
     ]
-    assert sum(each.times for each in found) == sum(map(len, recorded))
+
+
+def test_what_is_held_back_in_every_cycle_is_told_once() -> None:
+    held = [row for row in rows_of() if row[:2] == ("Preempt", "bm-03")]
+    assert held == [("Preempt", "bm-03", "suppressed")]
 
 
 def test_nothing_later_than_the_cycle_asked_for_is_told() -> None:
-    assert of_shop(2, (1, 242)) == [("Preempt", "bm-01", 1), ("Preempt", "bm-02", 1)]
-    assert of_shop(100, (1, 241))[-1] == ("Bootstrap", "bm-06", 1)
+    assert rows_of("--at", "242")[-2:] == [
+        ("Preempt", "bm-01", "success"),
+        ("Preempt", "bm-02", "success"),
+    ]
+    assert rows_of("--at", "241")[-1][:2] == ("Bootstrap", "bm-06")
+
+
+def test_a_stock_out_is_told_in_the_words_of_the_provider() -> None:
+    told = asked("why", "cluster/shop", "--journal", str(NIGHT), "--at", "249").stdout
+    assert "then: RESOURCE_EXHAUSTED: InsufficientInstanceCapacity: no m5.2xlarge in zone" in told
 
 
 def test_the_reason_is_that_of_the_cycle_decided_again() -> None:
-    found = decisions_about(SEGMENTS, lambda view: view.kind is ActionKind.RECLAIM, 1)
-    (told,) = explained(SEGMENTS, found)
-    assert told.view.disposition is Disposition.ENQUEUED
-    assert told.view.reason.startswith("cluster batch claims 0 of its 1 Configured machines")
+    found = decisions_in(SEGMENTS, 1, DecisionQuery(kinds=(ActionKind.RECLAIM,)), 1)
+    (told,) = explained(SEGMENTS, 1, found.decisions)
+    assert told.disposition is Disposition.ENQUEUED
+    assert told.reason.startswith("cluster batch claims 0 of its 1 Configured machines")
 
 
 def test_a_time_means_the_last_cycle_that_was_decided_by_then() -> None:

@@ -116,6 +116,8 @@ PAUSE = Pause(
     7,
     8,
     "bigfleet://admin",
+    9,
+    "lifted by ada: it is over",
 )
 FLAG = Pause("flag", PauseSource.FLAG)
 STATUS = ShardStatus(
@@ -268,6 +270,7 @@ EVENT = StoryEvent(
     "bf1-7",
     3,
     11,
+    "m-1",
 )
 assert FULL.pending is not None
 EXPLAINED = MachineAnswer(

@@ -1,36 +1,24 @@
 """`bigfleet why cluster/ID`: what was decided lately about the machines of a cluster, and why."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bigfleet.cli.connections import Clients, Connection
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, read_journal
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, named_cycle, read_journal
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from bigfleet.cli.tables import Table
-    from bigfleet.journal.decisions import RecordedDecision
     from bigfleet.model.shard_views import ActionView
 
 #: Rows of the table; `--candidates` is for Needs.
 _MOST_DECISIONS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class ToldDecision:
-    """One row."""
-
-    view: "ActionView"
-    #: Of the journal; 0: of a live shard, or of a file.
-    epoch: int = 0
-    times: int = 1
-
-    @property
-    def name(self) -> str:
-        place = f"{self.view.cycle}.{self.view.index}"
-        return f"action/{self.epoch}:{place}" if self.epoch else f"action/{place}"
+#: Decisions of other clusters, for a name that was meant.
+_LOOKED_AT = 1000
 
 
 def print_cluster(connection: Connection, source: Source, cluster: str) -> None:
@@ -44,48 +32,45 @@ def print_cluster(connection: Connection, source: Source, cluster: str) -> None:
         _write(connection, cluster, _of_file(source, cluster), "in the cycle of the file", {})
 
 
-def _of_journal(source: Source, cluster: str) -> tuple[list[ToldDecision], str]:
+def _of_journal(source: Source, cluster: str) -> "tuple[list[ActionView], str]":
+    """Of the newest epoch, or of the one asked about."""
     from bigfleet.cli.progress import compile_all
-    from bigfleet.journal.decisions import decisions_about, explained
+    from bigfleet.journal.decisions import explained
+    from bigfleet.journal.history import LATEST
+    from bigfleet.journal.notes import decisions_in
+    from bigfleet.model.machine_answers import DecisionQuery
 
     assert source.journal is not None
-    others: set[str] = set()
-
-    def matches(view: "ActionView") -> bool:
-        others.add(view.cluster)
-        return view.cluster == cluster
-
     with read_journal(source.journal) as segments:
-        newest = segments[-1].epoch
-        until = None if source.at is None else (source.at[0] or newest, source.at[1])
-        found = decisions_about(segments, matches, _MOST_DECISIONS, until)
+        epoch, until = named_cycle(source.at, segments, LATEST)
+        where = "" if source.at is None else f" up to cycle {epoch}:{until}"
+        epoch = segments[-1].epoch if source.at is None else epoch
+        query = DecisionQuery(to_cycle=0 if source.at is None else until, cluster=cluster)
+        found = decisions_in(segments, epoch, query, _MOST_DECISIONS).decisions
         if not found:
-            raise _unknown(cluster, others - {""})
+            others = decisions_in(segments, epoch, replace(query, cluster=""), _LOOKED_AT)
+            raise _unknown(cluster, others.decisions)
         compile_all()
-        told = [_told(each, newest) for each in explained(segments, found)]
-    where = "" if until is None else f" up to cycle {until[0]}:{until[1]}"
+        told = list(explained(segments, epoch, found))
     return told, f"in {plain(str(source.journal))}{where}"
 
 
-def _told(each: "RecordedDecision", newest: int) -> ToldDecision:
-    return ToldDecision(each.view, each.epoch if each.epoch != newest else 0, each.times)
-
-
-def _of_file(source: Source, cluster: str) -> list[ToldDecision]:
+def _of_file(source: Source, cluster: str) -> "list[ActionView]":
     from bigfleet.cli.why_not import decided_from
 
     cycle = decided_from(source)
     views = [cycle.view_at(place) for place in range(cycle.decision.action_count)]
-    own = [ToldDecision(view) for view in views if view.cluster == cluster]
+    own = [view for view in views if view.cluster == cluster]
     if not own:
-        raise _unknown(cluster, {view.cluster for view in views} - {""})
+        raise _unknown(cluster, views)
     return own[:_MOST_DECISIONS]
 
 
-def _unknown(cluster: str, others: set[str]) -> click.exceptions.Exit:
+def _unknown(cluster: str, decisions: "Iterable[ActionView]") -> click.exceptions.Exit:
     from difflib import get_close_matches
 
-    near = get_close_matches(cluster, others, n=3) or sorted(others)[:3]
+    others = sorted({view.cluster for view in decisions if view.cluster})
+    near = get_close_matches(cluster, others, n=3) or others[:3]
     there = f"; there are decisions about {', '.join(near)}" if near else ""
     click.echo(plain(f"nothing is decided about cluster/{cluster}{there}"), err=True)
     return click.exceptions.Exit(EXIT_NOT_FOUND)
@@ -98,13 +83,13 @@ def _print_live(connection: Connection, source: Source, cluster: str) -> None:
     from bigfleet.model.machine_answers import DecisionQuery
     from bigfleet.model.provider_calls import Code, Rejected
 
-    async def look(shard: Clients) -> list[ToldDecision]:
+    async def look(shard: Clients) -> "tuple[ActionView, ...]":
         _, until = await asked_cycle(shard, source.at)
         query = DecisionQuery(to_cycle=until, cluster=cluster, limit=_MOST_DECISIONS)
         lately = await shard.admin.decisions(query)
         if not lately.decisions:
             raise Rejected(Code.NOT_FOUND, f"nothing is decided about {cluster} lately")
-        return [ToldDecision(view) for view in lately.decisions]
+        return lately.decisions
 
     asked = ask_fleet(connection, about_cluster(cluster, look))
     found = known_in(connection, asked, cluster_thing(cluster))
@@ -120,14 +105,14 @@ def _print_live(connection: Connection, source: Source, cluster: str) -> None:
 def _write(
     connection: Connection,
     cluster: str,
-    decisions: list[ToldDecision],
+    decisions: "Sequence[ActionView]",
     where: str,
     more: dict[str, Any],
 ) -> None:
     from bigfleet.cli.tables import Page, counted, write_json
 
     if connection.json:
-        items = [_document(each) for each in decisions]
+        items = [_document(view) for view in decisions]
         write_json({"cluster": cluster, "decisions": items, **more}, connection.now)
         return
     page = Page.on_stdout(connection.color)
@@ -136,32 +121,47 @@ def _write(
     page.say(f"cluster/{plain(cluster)}: the {last}{said} about it {where}, newest last", "bold")
     page.show(_table(decisions))
     page.say("")
-    page.say(f"more about one: bigfleet why {decisions[-1].name}")
+    page.say(f"more about one: bigfleet why {_name(decisions[-1])}")
     page.write()
 
 
-def _table(decisions: list[ToldDecision]) -> "Table":
+def _table(decisions: "Sequence[ActionView]") -> "Table":
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.instants import instant_text
 
     table = table_of("WHEN", "ACTION", "WHAT", "MACHINE", "BECAME", sentence="WHY")
-    for each in decisions:
-        view = each.view
-        became = "" if view.disposition is None else view.disposition.name.lower().replace("_", "-")
-        again = f", {each.times} cycles" if each.times > 1 else ""
+    for view in decisions:
+        became, _, detail = _became(view).partition(": ")
         table.add_row(
             cell(instant_text(view.at // 10**9 * 10**9) if view.at else "-"),
-            cell(each.name),
+            cell(_name(view)),
             cell(view.kind.label),
             cell(view.machine),
-            cell(f"{view.outcome or became}{again}"),
-            cell(view.reason),
-            name=each.name,
+            cell(became.replace("_", "-")),
+            cell(f"{view.reason}; then: {detail}" if detail else view.reason),
+            name=_name(view),
         )
     return table
 
 
-def _document(each: ToldDecision) -> dict[str, Any]:
+def _became(view: "ActionView") -> str:
+    """`success`, `stockout: RESOURCE_EXHAUSTED...`; of what was held back `suppressed: paused by
+    ada`."""
+    from bigfleet.model.shard_views import Disposition
+
+    if view.disposition is None:
+        return "-"
+    if view.disposition is Disposition.ENQUEUED and view.outcome:
+        return view.outcome
+    word = view.disposition.name.lower()
+    return f"{word}: {view.outcome}" if view.outcome else word
+
+
+def _name(view: "ActionView") -> str:
+    return f"action/{view.cycle}.{view.index}"
+
+
+def _document(view: "ActionView") -> dict[str, Any]:
     from bigfleet.wire.machine_views import ACTION
 
-    return {**ACTION.document(each.view), "name": each.name, "times": each.times}
+    return {**ACTION.document(view), "name": _name(view)}

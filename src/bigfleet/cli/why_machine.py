@@ -12,13 +12,12 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_machine, machine_thing, or_unknown
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source
-from bigfleet.cli.terminal import plain
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, named_cycle
+from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, ask_fleet, known_in
 from bigfleet.cli.why_not import Asked, decided_from
 
 if TYPE_CHECKING:
-    from bigfleet.cli.tables import Table
     from bigfleet.model.machine_answers import MachineAnswer, WhyNot
     from bigfleet.model.machines import Instant
     from bigfleet.model.needs import NeedKey
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 #: Events of its story that a page shows; `bigfleet machines story` shows all.
 _MOST_EVENTS = 20
-#: Of a journal.
-_MOST_DECISIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +33,11 @@ class Told:
     answer: "MachineAnswer"
     #: `3:18231`.
     cycle: str
-    #: Of a live shard.
+    #: Of a live shard, or of a journal.
     story: "MachineStory | None" = None
     last_action: "ActionView | None" = None
     #: When the cycle was decided; None: not known.
     at: "Instant | None" = None
-    #: Of a journal: what was decided about the machine, oldest first.
-    decisions: "tuple[ActionView, ...]" = ()
 
 
 def print_machine(connection: Connection, source: Source, machine: str) -> None:
@@ -56,16 +51,17 @@ def print_machine(connection: Connection, source: Source, machine: str) -> None:
             _write(connection, told, {"shardId": shard, **answers.document()})
         answers.leave_partial(connection)
         return
-    decisions: tuple[ActionView, ...] = ()
-    if source.journal is not None and source.at is None:
-        at, decisions = _last_cycle_about(source.journal, machine)
-        source = replace(source, at=at)
+    story = None
+    if source.journal is not None:
+        story = _story(source.journal, machine, source.at)
+        if source.at is None:
+            source = replace(source, at=_last_cycle_about(source.journal, machine))
     cycle = decided_from(source)
     try:
         answer = explained_machine(cycle, machine)
     except NoSuchObject as problem:
         raise _unknown(str(problem)) from None
-    told = Told(answer, cycle.name, at=cycle.given.now, decisions=decisions)
+    told = Told(answer, cycle.name, story, at=cycle.given.now)
     _write(connection, told, {})
 
 
@@ -108,24 +104,34 @@ def _unknown(text: str) -> click.exceptions.Exit:
 # -- a journal -------------------------------------------------------------------------------------
 
 
-def _last_cycle_about(
-    journal: Path, machine: str
-) -> "tuple[tuple[int, int] | None, tuple[ActionView, ...]]":
-    """The last recorded cycle that decided something about the machine (None: none did), with the
-    last decisions about it."""
-    from bigfleet.cli.sources import read_journal
-    from bigfleet.journal.decisions import decisions_about
+def _last_cycle_about(journal: Path, machine: str) -> tuple[int, int] | None:
+    """The last recorded cycle that decided something about the machine; None: none did."""
+    from bigfleet.journal.notes import last_decided
+    from bigfleet.journal.segments import UnreadableJournal, segments_of
 
-    with read_journal(journal) as segments:
-        for segment in reversed(segments):
-            found = decisions_about([segment], lambda v: v.machine == machine, _MOST_DECISIONS)
-            if found:
-                last = found[-1]
-                said = f"cycle {last.epoch}:{last.last_cycle} is the last that decided about"
-                click.echo(plain(f"{said} {machine}; --at asks about another"), err=True)
-                views = tuple(each.view for each in found)
-                return (last.epoch, last.last_cycle), views
-    return None, ()
+    try:
+        found = last_decided(segments_of(journal), machine)
+    except UnreadableJournal as problem:
+        raise refuse([str(problem)]) from None
+    if found is not None:
+        said = f"cycle {found[0]}:{found[1]} is the last that decided about {machine}"
+        click.echo(plain(f"{said}; --at asks about another"), err=True)
+    return found
+
+
+def _story(journal: Path, machine: str, at: tuple[int | None, int] | None) -> "MachineStory":
+    """Up to the cycle; without one up to the end."""
+    from bigfleet.journal.history import LATEST
+    from bigfleet.journal.notes import story_of
+    from bigfleet.journal.segments import UnreadableJournal, segments_of
+    from bigfleet.model.shard_admin import MachineStory
+
+    try:
+        segments = segments_of(journal)
+        found = story_of(segments, machine, named_cycle(at, segments, LATEST), _MOST_EVENTS)
+    except UnreadableJournal as problem:
+        raise refuse([str(problem)]) from None
+    return MachineStory(None, found.events, found.truncated)
 
 
 # -- a live shard ----------------------------------------------------------------------------------
@@ -248,29 +254,9 @@ def _write(connection: Connection, told: Told, more: dict[str, Any]) -> None:
         page.say("")
         page.say(f"last decided about it: {last.kind.label} in cycle {last.cycle}: {last.reason}")
         page.say(f"  bigfleet why action/{last.cycle}.{last.index}")
-    if len(told.decisions) > 1:
-        page.say("")
-        page.say("What was decided about it, newest last:")
-        page.show(_decision_table(told.decisions), apart=False, aside=True)
     if told.story is not None and told.story.events:
         page.say("")
         page.say("What touched it, newest last:")
-        page.show(story_table({more["shardId"]: told.story}), apart=False, aside=True)
+        shard = more.get("shardId", "")
+        page.show(story_table({shard: told.story}), apart=False, aside=True)
     page.write()
-
-
-def _decision_table(views: "tuple[ActionView, ...]") -> "Table":
-    from bigfleet.cli.tables import cell, table_of
-    from bigfleet.model.instants import instant_text
-
-    table = table_of("WHEN", "ACTION", "WHAT", "CLUSTER", "BECAME")
-    for view in views:
-        became = "-" if view.disposition is None else view.disposition.name.lower()
-        table.add_row(
-            cell(instant_text(view.at)),
-            cell(f"action/{view.cycle}.{view.index}"),
-            cell(view.kind.label),
-            cell(view.cluster or "-"),
-            cell(view.outcome or became.replace("_", "-")),
-        )
-    return table

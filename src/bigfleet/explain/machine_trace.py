@@ -17,6 +17,7 @@ from bigfleet.model.instants import instant_text
 from bigfleet.model.machine_answers import MachineAnswer, MachineStep
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
+from bigfleet.model.rails import rails_passed
 from bigfleet.model.reasons import dollars_text, duration_text, number_text
 from bigfleet.model.shard_views import ActionView, Disposition, MachineView
 
@@ -29,20 +30,6 @@ _NEXT = {
     MachineState.DRAINING: "it is Idle when its pods are gone or the grace ends",
     MachineState.DELETING: "its provider reports it gone",
     MachineState.FAILED: "bigfleet machines clear helps it out; else the shard looks again",
-}
-#: What a disposition means for the action.
-_BECAME = {
-    Disposition.ENQUEUED: "nothing held it back, and it was handed on to be carried out",
-    Disposition.CAPPED: "the cluster loses only so many machines at a time",
-    Disposition.DEFERRED: "its provider, its offering or its cluster rests, or more urgent ones"
-    " came first",
-    Disposition.SUPPRESSED: "a pause held it back",
-    Disposition.DRY_RUN: "the shard carries out nothing",
-    Disposition.DEDUPED: "an earlier action about the machine is still under way",
-    Disposition.DROPPED: "the queue of actions was full",
-    Disposition.INAPPLICABLE: "the machine was in another state by then",
-    Disposition.VETOED: "the verifier refused it",
-    Disposition.HELD: "machines of this kind went back and forth, and are left alone for a while",
 }
 
 
@@ -132,9 +119,7 @@ def _action(cycle: DecidedCycle, row: int, view: ActionView) -> Iterator[Machine
     said = f"action/{view.cycle}.{view.index} {view.kind.label}"
     yield MachineStep("action", said, machine_ids=(view.machine,))
     if view.disposition is not None:
-        told = view.disposition.name.lower().replace("_", "-")
-        came = f"; {view.outcome}" if view.outcome else ""
-        yield MachineStep("disposition", f"{told}: {_BECAME[view.disposition]}{came}")
+        yield from _carried_out(cycle, view, view.disposition)
     match view.kind:
         case ActionKind.PREEMPT:
             yield from _preempted(cycle, row)
@@ -144,6 +129,23 @@ def _action(cycle: DecidedCycle, row: int, view: ActionView) -> Iterator[Machine
             yield from _reclaimed(cycle, row)
         case ActionKind.DELETE:
             yield MachineStep("next best", "none: every machine whose hold is over is released")
+
+
+def _carried_out(
+    cycle: DecidedCycle, view: ActionView, disposition: Disposition
+) -> Iterator[MachineStep]:
+    passed = ", ".join(rails_passed(disposition))
+    yield MachineStep("rails", f"passed: {passed}" if passed else "it passed none")
+    word, ended = disposition.name.lower().replace("_", "-"), cycle.ended_of(view.machine)
+    if disposition is not Disposition.ENQUEUED:
+        why = f": {view.outcome}" if view.outcome else ""
+        yield MachineStep("disposition", f"{word}{why}")
+        return
+    yield MachineStep("disposition", word)
+    if ended is None:
+        yield MachineStep("outcome", "none seen yet")
+    else:
+        yield MachineStep("outcome", f"{ended.outcome}, seen at {instant_text(ended.at)}")
 
 
 def _preempted(cycle: DecidedCycle, row: int) -> Iterator[MachineStep]:
@@ -258,6 +260,8 @@ def _next(cycle: DecidedCycle, row: int, views: tuple[ActionView, ...]) -> str:
 def _after(cycle: DecidedCycle, view: ActionView) -> str:
     if view.disposition not in (None, Disposition.ENQUEUED, Disposition.DEDUPED):
         return "nothing happens to it now; the next cycle decides anew"
+    if cycle.ended_of(view.machine) is not None:
+        return "the action has ended; the machine's story tells what came of it"
     match view.kind:
         case ActionKind.PREEMPT:
             wanting = "the Need" if view.need is None else need_name(view.need)

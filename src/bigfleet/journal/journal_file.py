@@ -6,14 +6,14 @@ cycle begins a new segment: what a failed write left is never continued.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from bigfleet.journal.frames import frame_of
-from bigfleet.journal.recorder import FinishedCycle, Recorder
+from bigfleet.journal.recorder import FinishedCycle, Note, Recorder
 from bigfleet.journal.segments import cut_torn_tail, expired, segment_name, segments_in
-from bigfleet.model.journal import JournalBody
 from bigfleet.model.machines import Instant
 
 
@@ -109,15 +109,34 @@ class JournalFile:
         except OSError as problem:
             self._give_up(told, problem)
 
-    def note(self, body: JournalBody, cycle: int, at: Instant) -> None:
-        """Something beside the cycles; nothing is kept of it while no segment is open."""
+    @property
+    def takes_notes(self) -> bool:
+        """Whether a segment is open: a note without one would have no place."""
+        return self._file is not None
+
+    def note(self, notes: Sequence[Note]) -> int:
+        """What happened beside the cycles, written together; how many were lost."""
+        if not notes or self._file is None:
+            return len(notes)
+        try:
+            content, lost = self._recorder.notes(notes), 0
+        except ValueError:
+            # A text that is none: it is dropped, and those beside it stay.
+            content, lost = self._one_by_one(notes)
+        try:
+            self._append([content] if content else [])
+        except OSError as problem:
+            self._give_up_with_quiet_cycles(problem)
+            return len(notes)
+        return lost
+
+    def lost_notes(self, count: int, cycle: int, at: Instant, why: str) -> None:
         if self._file is None:
             return
-        told = self._recorder.quiet_cycles
         try:
-            self._append([*self._recorder.flush(), self._recorder.event(body, cycle, at)])
+            self._append([self._recorder.lost_notes(count, cycle, at, why)])
         except OSError as problem:
-            self._give_up(told, problem)
+            self._give_up_with_quiet_cycles(problem)
 
     def sync(self) -> None:
         """What was recorded so far survives the machine's end."""
@@ -139,6 +158,17 @@ class JournalFile:
             self._file = None
 
     # -- within ------------------------------------------------------------------------------------
+
+    def _one_by_one(self, notes: Sequence[Note]) -> tuple[bytes, int]:
+        sound = []
+        for each in notes:
+            try:
+                self._recorder.notes([each])
+            except ValueError:
+                continue
+            sound.append(each)
+        lost = len(notes) - len(sound)
+        return (self._recorder.notes(sound) if sound else b""), lost
 
     def _append(self, records: list[bytes]) -> None:
         if not records:
@@ -191,11 +221,18 @@ class JournalFile:
             self._append([self._recorder.gap(first, count, at, why)])
             self._missing = (0, 0)
 
+    def _give_up_with_quiet_cycles(self, problem: OSError) -> None:
+        """They were to follow in the segment that ends here."""
+        told = self._recorder.quiet_cycles
+        self._recorder.flush()
+        self._give_up(told, problem)
+
     def _give_up(self, cycles: list[int], problem: OSError) -> None:
         """Until the next cycle, which begins a segment of its own."""
         self.write_errors += 1
-        first = cycles[0] if cycles else 0
-        self.miss(first, len(cycles), _cannot_be_written(problem))
+        if cycles:
+            self.miss(cycles[0], len(cycles), _cannot_be_written(problem))
+        self.trouble = _cannot_be_written(problem)
         if self._file is None:
             return
         file, self._file = self._file, None

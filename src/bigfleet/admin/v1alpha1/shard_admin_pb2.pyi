@@ -1498,6 +1498,7 @@ class StoryEvent(_message.Message):
     SHARD_EPOCH_FIELD_NUMBER: _builtins.int
     SEQUENCE_NUMBER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
     at_unix_nanos: _builtins.int
     cycle: _builtins.int
     source: Global___StorySource.ValueType
@@ -1509,6 +1510,7 @@ class StoryEvent(_message.Message):
     shard_epoch: _builtins.int
     sequence_number: _builtins.int
     text: _builtins.str
+    machine_id: _builtins.str
     @_builtins.property
     def action(self) -> _common_pb2.ActionView: ...
     def __init__(
@@ -1526,10 +1528,11 @@ class StoryEvent(_message.Message):
         shard_epoch: _builtins.int = ...,
         sequence_number: _builtins.int = ...,
         text: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "machine_id", b"machine_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2466,6 +2469,7 @@ class JournalRecord(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     STORY_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     cycle: _builtins.int
     at_unix_nanos: _builtins.int
@@ -2485,6 +2489,8 @@ class JournalRecord(_message.Message):
     def story(self) -> Global___StoryEvent: ...
     @_builtins.property
     def event(self) -> Global___JournalEvent: ...
+    @_builtins.property
+    def notes(self) -> Global___JournalNotes: ...
     def __init__(
         self,
         *,
@@ -2499,16 +2505,41 @@ class JournalRecord(_message.Message):
         outcome: _common_pb2.ActionView | None = ...,
         story: Global___StoryEvent | None = ...,
         event: Global___JournalEvent | None = ...,
+        notes: Global___JournalNotes | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event", "notes"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
 Global___JournalRecord: _TypeAlias = JournalRecord  # noqa: Y015
+
+@_typing.final
+class JournalNotes(_message.Message):
+    """Outcomes, stories and events that were written together: they weigh a third of what they would
+    one by one. Each is a record of its own.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___JournalRecord]: ...
+    def __init__(
+        self,
+        *,
+        records: _abc.Iterable[Global___JournalRecord] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalNotes: _TypeAlias = JournalNotes  # noqa: Y015
 
 @_typing.final
 class JournalHeader(_message.Message):
@@ -2753,7 +2784,9 @@ class InputDelta(_message.Message):
     @_builtins.property
     def allocations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.QuotaAllocation]: ...
     @_builtins.property
-    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
+    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]:
+        """All pauses in force, where pauses_changed; the engine does not look at them."""
+
     @_builtins.property
     def reclaim_budget(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     @_builtins.property
@@ -3062,12 +3095,17 @@ class JournalEvent(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     PEER_FIELD_NUMBER: _builtins.int
+    PAUSE_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     subject: _builtins.str
     text: _builtins.str
     peer: _builtins.str
     @_builtins.property
     def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def pause(self) -> _common_pb2.Pause:
+        """That was set, lifted or has expired."""
+
     def __init__(
         self,
         *,
@@ -3076,10 +3114,11 @@ class JournalEvent(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         peer: _builtins.str = ...,
+        pause: _common_pb2.Pause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pause", b"pause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "pause", b"pause", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
