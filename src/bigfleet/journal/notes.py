@@ -176,8 +176,8 @@ def pauses_at(segments: Sequence[Segment], at: tuple[int, int]) -> PausesThen | 
                 in_force[_name(pause)] = pause
         if pause.ended_at is not None and _name(pause) not in in_force:
             ended.append(pause)
-    name, shard, at = found.name, found.header.shard_id, found.recorded.given.at
-    return PausesThen(name, at, shard, tuple(in_force.values()), tuple(ended))
+    then, shard = found.recorded.given.at, found.header.shard_id
+    return PausesThen(found.name, then, shard, tuple(in_force.values()), tuple(ended))
 
 
 def _name(pause: Pause) -> tuple[PauseSource, str, Instant]:
