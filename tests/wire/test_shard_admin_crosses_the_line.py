@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.explanations import ExplainNeedCall
+from bigfleet.model.journal import FetchCall, TailCall
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -64,8 +66,13 @@ from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
+T = TypeVar("T")
 AUDIT = Audit("ada", "drill")
 NOBODY = Peer()
+
+
+async def all_of(pieces: AsyncGenerator[T, None]) -> list[T]:
+    return [piece async for piece in pieces]
 
 
 async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
@@ -158,6 +165,16 @@ CALLS: dict[str, Exchange] = {
         lambda c: whole(c.fleet()),
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
+    ),
+    "records of the journal": (
+        lambda c: all_of(c.tail_journal(TailCall(-1, True, ("story",), "shop", "m-1"))),
+        ("tail_journal", TailCall(-1, True, ("story",), "shop", "m-1")),
+        list(admin.RECORDS),
+    ),
+    "segments of the journal": (
+        lambda c: all_of(c.fetch_journal(FetchCall(3, 9))),
+        ("fetch_journal", FetchCall(3, 9)),
+        list(admin.PIECES),
     ),
     "what if": (
         lambda c: c.what_if(WHAT_IF),

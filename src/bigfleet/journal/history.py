@@ -44,6 +44,8 @@ class RecordedCycle:
     epoch: int
     #: In force when its actions were looked at.
     pauses: tuple[Pause, ...] = ()
+    #: Why it decided nothing: the engine raised, or took too long; empty: it decided.
+    failure: str = ""
 
 
 class _State:
@@ -186,9 +188,20 @@ class History:
             case JournalEvent(kind="gap") as gap:
                 if "cycles" in gap.attributes:
                     self.gaps.append(gap)
+            case JournalEvent(kind="cycle_failed", text=why):
+                yield from self._failed(why, record.cycle)
             case _:
                 # Notes: no decision depends on them.
                 pass
+
+    def _failed(self, why: str, cycle: int) -> Iterator[RecordedCycle]:
+        """Its input stands alone before it; the event of a journal has none."""
+        if self._pending is None or self._header is None or self._state is None:
+            return
+        (given, _), self._pending = self._pending, None
+        if given is not None and given.cycle == cycle:
+            epoch, pauses = self._header.epoch, self._state.pauses
+            yield RecordedCycle(given, None, True, epoch, pauses, why)
 
     def _run(self, run: TickRun) -> Iterator[RecordedCycle]:
         state, header = self._state, self._header

@@ -6,15 +6,27 @@ cycle begins a new segment: what a failed write left is never continued.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from bigfleet.journal.frames import frame_of
-from bigfleet.journal.recorder import FinishedCycle, Note, Recorder
-from bigfleet.journal.segments import cut_torn_tail, expired, segment_name, segments_in
+from bigfleet.journal.recorder import FailedCycle, FinishedCycle, Note, Recorder
+from bigfleet.journal.segments import (
+    cut_torn_tail,
+    expired,
+    failure_name,
+    failures_in,
+    segment_name,
+    segments_in,
+)
 from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+
+#: Inputs of cycles that decided nothing: an engine that fails every second has the same to say.
+MOST_FAILURES = 5
+FAILURE_PAUSE = 60 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class JournalFile:
         self._deleted_in_vain = False
         #: The first cycle that is not recorded, and how many are not.
         self._missing: tuple[int, int] = (0, 0)
+        #: Of the last cycle that decided nothing and was kept.
+        self._failed_at: Instant | None = None
         #: Why nothing is recorded now; empty: all is well.
         self.trouble = ""
         self.gaps = 0
@@ -75,6 +89,8 @@ class JournalFile:
         self.write_errors = 0
         #: When the oldest kept segment was begun; None: there is none.
         self.oldest_at: Instant | None = None
+        #: Hears, in the thread that writes, of records that are written.
+        self.on_written: Callable[[list[bytes]], None] = lambda records: None
 
     def prepare(self) -> None:
         """To be called once, before anything is recorded."""
@@ -138,6 +154,25 @@ class JournalFile:
         except OSError as problem:
             self._give_up_with_quiet_cycles(problem)
 
+    def keep_failure(self, failed: FailedCycle) -> None:
+        """In a file of its own: one a minute, and the newest few; it stays when segments go."""
+        given = failed.given
+        if self._failed_at is not None and given.at - self._failed_at < FAILURE_PAUSE:
+            return
+        self._failed_at = given.at
+        path = self._directory / failure_name(self._epoch, given.cycle)
+        try:
+            content = b"".join(map(frame_of, self._recorder.failure(failed)))
+            self._directory.mkdir(parents=True, exist_ok=True)
+            with self._disk.open(path) as file:
+                self._disk.write(file, content)
+                self._disk.sync(file)
+            for old in failures_in(self._directory)[:-MOST_FAILURES]:
+                old.path.unlink(missing_ok=True)
+        except OSError:
+            self.write_errors += 1
+            path.unlink(missing_ok=True)
+
     def sync(self) -> None:
         """What was recorded so far survives the machine's end."""
         if self._file is None:
@@ -189,6 +224,7 @@ class JournalFile:
         self._size += len(content)
         self.written_bytes += len(content)
         self._unsynced = True
+        self.on_written(records)
 
     def _begin_segment(self, cycle: int, at: Instant) -> None:
         if self._file is not None:

@@ -31,6 +31,7 @@ from bigfleet.journal.inputs import (
     unexpected_ages,
 )
 from bigfleet.model.journal import (
+    FAILED,
     GAP,
     CycleOutput,
     InputChange,
@@ -64,6 +65,14 @@ class FinishedCycle:
     nanos_of_phase: Mapping[str, int] = field(default_factory=dict)
     #: In force when its actions were looked at.
     pauses: tuple[Pause, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCycle:
+    """One that decided nothing: the engine raised, or took too long."""
+
+    given: EngineInput
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +157,17 @@ class Recorder:
                 for seq, each in enumerate(notes, first)
             ]
         )
+
+    def failure(self, failed: FailedCycle) -> list[bytes]:
+        """The whole input of a cycle that decided nothing, as a file of its own begins and ends."""
+        given, alone = failed.given, Recorder(self._shard_id, self._epoch, self._version)
+        whole = _whole(given, input_digest(b"", InputChange(given.at)))
+        event = JournalEvent(FAILED, self._shard_id, failed.why)
+        return [
+            alone._header(given),
+            alone.event(Keyframe(whole, table_of(given.snapshot)), given.cycle, given.at),
+            alone.event(event, given.cycle, given.at),
+        ]
 
     def lost_notes(self, count: int, cycle: int, at: Instant, why: str) -> bytes:
         """Notes that were made and are not in the journal; every decision is."""

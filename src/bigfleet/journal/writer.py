@@ -3,11 +3,12 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 
 from bigfleet.journal.journal_file import JournalFile
-from bigfleet.journal.recorder import FinishedCycle, Note
+from bigfleet.journal.recorder import FailedCycle, FinishedCycle, Note
 from bigfleet.model.machines import Instant
 
 #: Cycles that may wait to be written.
@@ -17,6 +18,7 @@ MOST_NOTES = 20_000
 #: Written together, and lost together by a crash.
 NOTES_A_RECORD = 1000
 SYNC_SECONDS = 1.0
+Listener = Callable[[list[bytes]], None]
 _SLOW = "they came faster than they could be written"
 
 
@@ -40,7 +42,7 @@ class JournalWriter:
         self._file = file
         self._now = now
         self._stopwatch = stopwatch
-        self._waiting: Queue[FinishedCycle | None] = Queue(MOST_WAITING)
+        self._waiting: Queue[FinishedCycle | FailedCycle | None] = Queue(MOST_WAITING)
         #: Written with the next cycle, or within a second where none comes.
         self._notes: deque[Note] = deque()
         #: Notes that were lost, and how many of them the journal does not tell yet.
@@ -53,6 +55,9 @@ class JournalWriter:
         self._sync_seconds: deque[float] = deque(maxlen=1000)
         #: Cycles that were dropped and not told yet: the first, and how many.
         self._dropped: tuple[int, int] = (0, 0)
+        #: Hear, in the thread that writes, of records that are written; replaced, never changed.
+        self._listeners: tuple[Listener, ...] = ()
+        file.on_written = self._tell_listeners
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     def start(self) -> None:
@@ -69,6 +74,11 @@ class JournalWriter:
                 first, count = self._dropped
                 self._dropped = (first or cycle.given.cycle, count + 1)
 
+    def keep_failure(self, failed: FailedCycle) -> None:
+        """Never waits; where there is no room the log has to do."""
+        with suppress(Full):
+            self._waiting.put_nowait(failed)
+
     def note(self, note: Note) -> bool:
         """Something beside the cycles; whether there was room for it. Never waits."""
         if len(self._notes) >= MOST_NOTES:
@@ -76,6 +86,13 @@ class JournalWriter:
             return False
         self._notes.append(note)
         return True
+
+    def listen(self, listener: Listener) -> None:
+        """From now on; it must not wait."""
+        self._listeners = (*self._listeners, listener)
+
+    def forget(self, listener: Listener) -> None:
+        self._listeners = tuple(each for each in self._listeners if each is not listener)
 
     @property
     def trouble(self) -> str:
@@ -138,7 +155,14 @@ class JournalWriter:
         self._unsynced_since = None
         return ended
 
-    def _write(self, cycle: FinishedCycle) -> None:
+    def _tell_listeners(self, records: list[bytes]) -> None:
+        for listener in self._listeners:
+            listener(records)
+
+    def _write(self, cycle: FinishedCycle | FailedCycle) -> None:
+        if isinstance(cycle, FailedCycle):
+            self._file.keep_failure(cycle)
+            return
         self._tell_dropped()
         self._file.record(cycle, self._now())
         self._wait_for_sync()

@@ -139,6 +139,8 @@ JournalNote = ActionView | StoryEvent | JournalEvent
 JournalBody = JournalHeader | Keyframe | InputChange | CycleOutput | TickRun | JournalNote
 #: Of a record that tells how many are missing.
 GAP = "gap"
+#: Of a cycle that decided nothing: the engine raised, or took too long.
+FAILED = "cycle_failed"
 #: Attributes of events that hold a number, a time or a word of ours, and name nothing.
 PLAIN_FACTS = frozenset(
     (
@@ -155,3 +157,22 @@ class JournalRecord:
     cycle: int
     at: Instant
     body: JournalBody
+
+
+@dataclass(frozen=True, slots=True)
+class TailCall:
+    #: 0: from now on; -1: from the oldest that is kept; else of the shard's present epoch.
+    from_seq: int = 0
+    follow: bool = False
+    #: Of records or of events; empty: all but key frames.
+    kinds: tuple[str, ...] = ()
+    cluster: str = ""
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchCall:
+    #: Of the shard's present epoch; 0: from the oldest that is kept, of any epoch.
+    from_cycle: int = 0
+    #: 0: to the newest.
+    to_cycle: int = 0

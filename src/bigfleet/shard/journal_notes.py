@@ -33,7 +33,7 @@ SUBJECT_OF_EVENT = {
     ),
     **dict.fromkeys(
         (
-            *("list_quarantined", "list_quarantine_confirmed", "list_released"),
+            *("list_quarantined", "list_quarantine_confirmed"),
             *("breaker_opened", "breaker_closed", "provider_unwritable", "provider_attached"),
         ),
         "provider",

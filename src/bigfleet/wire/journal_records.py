@@ -129,7 +129,7 @@ def kind_of(start: bytes) -> int:
 def _message_of(body: JournalBody) -> pb.JournalRecord:
     match body:
         case JournalHeader():
-            return pb.JournalRecord(header=_header_message(body))
+            return pb.JournalRecord(header=header_message(body))
         case Keyframe():
             return pb.JournalRecord(
                 keyframe=pb.Keyframe(
@@ -175,7 +175,7 @@ def record_from(message: pb.JournalRecord) -> JournalRecord:
 def _body_of(message: pb.JournalRecord) -> JournalBody:
     match message.WhichOneof("body"):
         case "header":
-            return _header_of(message.header)
+            return header_of(message.header)
         case "keyframe":
             frame = message.keyframe
             return Keyframe(_change_of(frame.state), _table_of(frame.machines))
@@ -440,7 +440,7 @@ def _ages_of(messages: Iterable[pb.ParkingAge]) -> dict[NeedKey, int]:
     return {NEED_KEY.record(each.need): each.age_cycles for each in messages}
 
 
-def _header_message(header: JournalHeader) -> pb.JournalHeader:
+def header_message(header: JournalHeader) -> pb.JournalHeader:
     return pb.JournalHeader(
         format_version=header.format_version,
         shard_id=header.shard_id,
@@ -452,7 +452,7 @@ def _header_message(header: JournalHeader) -> pb.JournalHeader:
     )
 
 
-def _header_of(message: pb.JournalHeader) -> JournalHeader:
+def header_of(message: pb.JournalHeader) -> JournalHeader:
     if not 1 <= message.format_version <= FORMAT_VERSION:
         text = f"it has format {message.format_version}; this version reads up to {FORMAT_VERSION}"
         raise ValueError(f"{text}: read it with the version that wrote it, or a later one")

@@ -2453,6 +2453,97 @@ class NeedStanding(_message.Message):
 Global___NeedStanding: _TypeAlias = NeedStanding  # noqa: Y015
 
 @_typing.final
+class TailJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_SEQ_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    from_seq: _builtins.int
+    """0: from now on; -1: from the oldest that is kept; else of the shard's present epoch."""
+    follow: _builtins.bool
+    """Go on with what is written from now on."""
+    cluster_id: _builtins.str
+    """Only records that name it."""
+    machine_id: _builtins.str
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """header, keyframe, input, output, tick_run, outcome, story, event, or a kind of event such as
+        pause_set; none: all but key frames.
+        """
+
+    def __init__(
+        self,
+        *,
+        from_seq: _builtins.int = ...,
+        follow: _builtins.bool = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        cluster_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "follow", b"follow", "from_seq", b"from_seq", "kinds", b"kinds", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TailJournalRequest: _TypeAlias = TailJournalRequest  # noqa: Y015
+
+@_typing.final
+class FetchJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CYCLE_FIELD_NUMBER: _builtins.int
+    TO_CYCLE_FIELD_NUMBER: _builtins.int
+    from_cycle: _builtins.int
+    """Of the shard's present epoch; 0: from the oldest that is kept, of any epoch."""
+    to_cycle: _builtins.int
+    """0: to the newest."""
+    def __init__(
+        self,
+        *,
+        from_cycle: _builtins.int = ...,
+        to_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_cycle", b"from_cycle", "to_cycle", b"to_cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchJournalRequest: _TypeAlias = FetchJournalRequest  # noqa: Y015
+
+@_typing.final
+class JournalChunk(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    """Of segments one after the other, 1 MiB at most."""
+    @_builtins.property
+    def header(self) -> Global___JournalHeader:
+        """Of the first segment; comes first."""
+
+    def __init__(
+        self,
+        *,
+        header: Global___JournalHeader | None = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "data"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___JournalChunk: _TypeAlias = JournalChunk  # noqa: Y015
+
+@_typing.final
 class JournalRecord(_message.Message):
     """One record of the journal: what a cycle was given, what it decided, what came of it."""
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TypeVar
 
 import numpy as np
@@ -54,8 +53,14 @@ T = TypeVar("T")
 
 
 class Explanations:
-    def __init__(self, state: ShardState, journal: Path | None) -> None:
+    def __init__(
+        self,
+        state: ShardState,
+        journal: Path | None,
+        stopwatch: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         """`journal`: the directory of past cycles; None: none are kept."""
+        self._stopwatch = stopwatch
         self._state = state
         self._journal = journal
         #: The last cycle, and what was computed of it.
@@ -100,7 +105,9 @@ class Explanations:
             return DecisionList(tuple(found), older)
         asked, epoch = replace(query, to_cycle=last), self._state.epoch
         async with self._reading:
-            before = await asyncio.to_thread(_past_decisions, journal, epoch, asked, left)
+            until = self._stopwatch() + READING_SECONDS
+            read = partial(_past_decisions, is_time_up=lambda: self._stopwatch() > until, most=left)
+            before = await asyncio.to_thread(read, journal, epoch, asked)
         recorded = (_with_end(view, ended) for view in before.decisions)
         return DecisionList((*recorded, *found), before.truncated)
 
@@ -214,11 +221,12 @@ def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
     return DecidedCycle(given, given.decide(), found.name, actions, ended)
 
 
-def _past_decisions(journal: Path, epoch: int, query: DecisionQuery, most: int) -> FoundDecisions:
+def _past_decisions(
+    journal: Path, epoch: int, query: DecisionQuery, *, most: int, is_time_up: Callable[[], bool]
+) -> FoundDecisions:
     """What a damaged journal still has is not told in part: it says where it is damaged."""
-    until = monotonic() + READING_SECONDS
     try:
-        return decisions_in(segments_of(journal), epoch, query, most, lambda: monotonic() > until)
+        return decisions_in(segments_of(journal), epoch, query, most, is_time_up)
     except UnreadableJournal as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycles from {query.from_cycle} on: {problem}") from None
 

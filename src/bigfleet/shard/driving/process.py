@@ -243,6 +243,8 @@ class ShardProcess(Process):
             kept,
             self._journal_trouble,
             self._what_ifs,
+            self._journal,
+            self.context.stopwatch,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(

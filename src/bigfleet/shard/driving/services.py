@@ -15,6 +15,7 @@ from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.journal import FetchCall, JournalHeader, JournalRecord, TailCall
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -57,6 +58,7 @@ from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierVie
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES, VERIFIER
@@ -89,9 +91,12 @@ class AdminAnswers:
         journal: Path | None = None,
         journal_trouble: Callable[[], str] = str,
         what_ifs: WhatIfs | None = None,
+        written: WrittenJournal | None = None,
+        stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
-        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
+        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
+        `written`: tells what is recorded as it is.
         """
         self._real_of = real_of
         self._journal_trouble = journal_trouble
@@ -100,7 +105,8 @@ class AdminAnswers:
         self._usage = usage
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
-        self._explanations = Explanations(state, journal)
+        self._explanations = Explanations(state, journal, stopwatch)
+        self._journal_streams = JournalStreams(journal, written, state.epoch)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
@@ -284,6 +290,12 @@ class AdminAnswers:
 
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
+
+    def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
+        return self._journal_streams.tail(call)
+
+    def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
+        return self._journal_streams.fetch(call)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
