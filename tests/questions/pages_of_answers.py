@@ -27,7 +27,7 @@ class Question:
 
 
 def questions() -> list[Question]:
-    """As the page asks and answers them."""
+    """As the page asks and answers them from the journal; of the others it shows the answer."""
     text = QUESTIONS.read_text()
     lines = {text.count("\n", 0, found.start()) + 1: found for found in _HEADING.finditer(text)}
     commands_at = {

@@ -42,14 +42,17 @@ FACTS = {
         "suppressed: paused by ada: web loses machines to payments",
     ),
 }
+#: Asked of a living shard and a cluster's API server: test_why_a_pod_waits.py.
+LIVE = {3}
 QUESTIONS = questions()
+RECORDED = [question for question in QUESTIONS if question.number not in LIVE]
 
 
 def test_the_page_has_every_question() -> None:
-    assert [question.number for question in QUESTIONS] == sorted(FACTS)
+    assert [question.number for question in QUESTIONS] == sorted({*FACTS, *LIVE})
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: f"{question.number}")
+@pytest.mark.parametrize("question", RECORDED, ids=lambda question: f"{question.number}")
 def test_a_question_is_answered(question: Question, tmp_path: Path) -> None:
     assert 1 <= len(question.commands) <= 2
     answers = [answer_to(command, tmp_path) for command in question.commands]
