@@ -141,6 +141,16 @@ def _todo(told: "NeedExplanation") -> str:
     return advice.todo if advice else ""
 
 
+def _todo(told: "NeedExplanation") -> str:
+    """About the first reason; empty: the Need is met."""
+    from bigfleet.model.advice import advice_on
+    from bigfleet.model.need_states import NeedState
+
+    met = told.view.satisfied if told.state is None else told.state is NeedState.MET
+    advice = advice_on(told.reasons[0].code) if told.reasons and not met else None
+    return advice.todo if advice else ""
+
+
 def _demand_text(told: "NeedExplanation") -> str:
     """What is wanted, what each phase covered, what is left: they add up."""
     from bigfleet.model.reasons import resources_text
