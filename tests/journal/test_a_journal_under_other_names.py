@@ -18,7 +18,7 @@ from bigfleet.journal.redaction import (
 from bigfleet.journal.renaming import names_by_rank
 from bigfleet.journal.replay import Replayed, replayed
 from bigfleet.model.actions import ActionKind
-from bigfleet.model.journal import CycleOutput, JournalEvent, JournalRecord
+from bigfleet.model.journal import CycleOutput, JournalEvent, JournalNote, JournalRecord
 from bigfleet.model.needs import MARGIN_GROUP
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile
@@ -148,11 +148,10 @@ def test_a_margin_stays_one_and_a_fingerprint_that_cannot_be_read_keeps_its_prec
 
 
 def test_notes_are_kept_and_name_nothing() -> None:
-    pause = Pause(
-        *("secret-pause", PauseSource.RPC, PauseScope(("secret-shard",), ("secret-cluster",))),
-        *("secret-owner", "secret-reason", 7, 9, "secret-san", 8, "lifted by secret-owner"),
-    )
-    notes = (
+    scope = PauseScope(("secret-shard",), ("secret-cluster",))
+    pause = Pause("secret-pause", PauseSource.RPC, scope, "secret-owner", "secret-reason", 7, 9)
+    pause = replace(pause, created_by="secret-san", ended_at=8, ended="lifted by secret-owner")
+    notes: tuple[JournalNote, ...] = (
         ActionView(
             7, 2, ActionKind.PROVISION, "secret-1", "secret-cluster", outcome="stockout: secret"
         ),

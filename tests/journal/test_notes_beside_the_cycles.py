@@ -95,7 +95,9 @@ def of_notes(record: JournalRecord) -> Note:
     return Note(record.cycle, record.at, record.body)
 
 
-def outcome_of_replay(directory: Path) -> Iterator[tuple[object, ...]]:
+def outcome_of_replay(
+    directory: Path,
+) -> Iterator[tuple[int, int, bool, tuple[bytes, bytes] | None]]:
     found = History().cycles(records_in_order(segments_of(directory)))
     for each in replayed(found):
         output = each.recorded.output

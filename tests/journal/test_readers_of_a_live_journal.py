@@ -35,9 +35,13 @@ class Journal:
         self.streams = JournalStreams(directory, self.writer, EPOCH)
         self._cycles: Iterator[FinishedCycle] = LivingFleet(11).cycles(1000)
         self._written = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        self.writer.listen(lambda records: loop.call_soon_threadsafe(self._written.set))
+        self._loop = asyncio.get_running_loop()
+        self.writer.listen(self._on_written)
         self.writer.start()
+
+    def _on_written(self, _records: list[bytes]) -> None:
+        """In the writer's thread."""
+        self._loop.call_soon_threadsafe(self._written.set)
 
     async def live(self, cycles: int) -> None:
         """Returns when they are written."""
