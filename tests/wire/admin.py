@@ -9,6 +9,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    NeedSources,
     NeedStanding,
     ReceivedReport,
     RefusedReclaim,
@@ -106,6 +107,7 @@ from bigfleet.model.verifier_views import (
     VerifierView,
 )
 from bigfleet.model.what_if import (
+    AddedNeed,
     ClusterDelta,
     ClusterSide,
     Move,
@@ -190,6 +192,7 @@ REPORT = ClusterReport(
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
     refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
+    sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
 )
 REPLY = ClusterReportReply(
     (
@@ -343,6 +346,7 @@ BLOCKED = NeedRow(
     "bigfleet resume p-1 --reason WHY",
     3,
     4,
+    sources=("pod", "buffer"),
 )
 assert FULL.reservation is not None
 EXPLAINED_NEED = NeedExplanation(
@@ -418,6 +422,10 @@ COMPARED = WhatIfAnswer(
     5,
     ("zone-loss b",),
     ("a warning",),
+    (
+        AddedNeed(NeedKey("shop", "p=1|x", ""), False, "supply.none", "no machine fits"),
+        AddedNeed(NeedKey("bank", "p=2|x", ""), True),
+    ),
 )
 
 

@@ -310,6 +310,8 @@ class NeedRow:
     stuck_pods: int = 0
     #: Of a Need that is short: what else stands in its way.
     further: tuple[ToldReason, ...] = ()
+    #: What it is asked for by (`DemandSource`); empty: its cluster does not tell.
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +345,8 @@ class NeedQuery:
     states: tuple[NeedState, ...] = ()
     #: Only Needs whose id begins so; empty: all.
     id_prefix: str = ""
+    #: Only what one of these asks for (`DemandSource`); empty: all.
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

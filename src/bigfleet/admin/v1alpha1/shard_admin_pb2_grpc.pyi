@@ -30,7 +30,7 @@ GRPC_VERSION: str
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
@@ -87,7 +87,7 @@ class ShardAdminStub:
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
@@ -140,7 +140,7 @@ class ShardAdminAsyncStub(ShardAdminStub):
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 

@@ -64,6 +64,7 @@ from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES, VERIFIER
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
+from bigfleet.shard.ledgers.needs import NeedSourcesTold
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
@@ -299,7 +300,8 @@ class AdminAnswers:
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
-        asked = (query.cluster, query.limit, query.states, query.id_prefix)
+        told = NeedSourcesTold(self._state.parts.cluster_reports.sources(), query.sources)
+        asked = (query.cluster, query.limit, query.states, query.id_prefix, told)
         return await asyncio.to_thread(listing, *asked)
 
     async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
