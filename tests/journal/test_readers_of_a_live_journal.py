@@ -13,8 +13,9 @@ from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.journal.replay import replayed
 from bigfleet.journal.segments import records_in_order, segments_of
 from bigfleet.journal.writer import JournalWriter
-from bigfleet.model.journal import FetchCall, JournalHeader, JournalRecord, Keyframe, TailCall
+from bigfleet.model.journal import JournalHeader, JournalRecord, Keyframe
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_admin import FetchCall, TailCall
 from bigfleet.shard.driving import journal_streams
 from bigfleet.shard.driving.journal_streams import MOST_READERS, JournalStreams
 from bigfleet.wire.journal_rpcs import CHUNK_BYTES

@@ -148,6 +148,7 @@ def weigh(fleet: ChurningFleet) -> None:
     first = recorder.record(fleet.finished(fleet.next_input()))
     keyframe, plain = len(frame_of(first[1])), len(first[1])
     sizes, changes, seconds, notes = [], [], [], []
+    noted: list[Note] = []
     for _ in range(MEASURED):
         cycle = fleet.finished(fleet.next_input())
         noted = fleet.notes(cycle)

@@ -28,13 +28,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
-from bigfleet.model.journal import (
-    FetchCall,
-    JournalEvent,
-    JournalHeader,
-    JournalRecord,
-    TailCall,
-)
+from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
@@ -62,6 +56,7 @@ from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -70,6 +65,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ActionView,

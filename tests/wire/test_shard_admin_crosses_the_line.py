@@ -14,7 +14,6 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.explanations import ExplainNeedCall
-from bigfleet.model.journal import FetchCall, TailCall
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -32,6 +31,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -40,6 +40,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ClearMode,

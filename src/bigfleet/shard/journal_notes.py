@@ -11,7 +11,6 @@ from typing import Any
 
 from bigfleet.model.coordinator_calls import (
     CoordinatorInstruction,
-    Done,
     NotYet,
     Obeyed,
     Refused,
@@ -63,13 +62,13 @@ def instruction_event(told: CoordinatorInstruction, obeyed: Obeyed) -> JournalEv
         "term": str(told.term),
         "machines": str(len(told.machine_ids)),
     }
-    match obeyed:
-        case Done(note):
-            text = f"carried out {told.kind.value} of the coordinator" + (note and f": {note}")
-        case Refused(why):
-            text = f"refused {told.kind.value} of the coordinator: {why}"
-        case NotYet():
-            return None
+    if isinstance(obeyed, NotYet):
+        return None
+    if isinstance(obeyed, Refused):
+        text = f"refused {told.kind.value} of the coordinator: {obeyed.why}"
+    else:
+        came = f": {obeyed.note}" if obeyed.note else ""
+        text = f"carried out {told.kind.value} of the coordinator{came}"
     return JournalEvent("instruction", told.id, clipped(text), facts)
 
 

@@ -107,9 +107,37 @@ def notes_bytes(records: Sequence[JournalRecord]) -> bytes:
         seq=first.seq,
         cycle=last.cycle,
         at_unix_nanos=last.at,
-        notes=pb.JournalNotes(records=map(record_message, records)),
+        notes=pb.JournalNotes(notes=map(_note_message, records)),
     )
     return message.SerializeToString(deterministic=True)
+
+
+def _note_message(record: JournalRecord) -> pb.JournalNote:
+    match record.body:
+        case ActionView() as ended:
+            message = pb.JournalNote(outcome=ACTION.message(ended))
+        case StoryEvent() as story:
+            message = pb.JournalNote(story=EVENT.message(story))
+        case JournalEvent() as event:
+            message = pb.JournalNote(event=_JOURNAL_EVENT.message(event))
+        case _:
+            raise ValueError("only outcomes, stories and events are written together")
+    message.seq, message.cycle, message.at_unix_nanos = record.seq, record.cycle, record.at
+    return message
+
+
+def _record_of_note(message: pb.JournalNote) -> JournalRecord:
+    body: JournalBody
+    match message.WhichOneof("body"):
+        case "outcome":
+            body = ACTION.record(message.outcome)
+        case "story":
+            body = EVENT.record(message.story)
+        case "event":
+            body = _JOURNAL_EVENT.record(message.event)
+        case _:
+            raise ValueError("a note of a kind this version does not know; is it of a later one?")
+    return JournalRecord(message.seq, message.cycle, message.at_unix_nanos, body)
 
 
 def kind_of(start: bytes) -> int:
@@ -163,8 +191,9 @@ def records_from(content: bytes) -> list[JournalRecord]:
         message.ParseFromString(content)
     except DecodeError as problem:
         raise ValueError(f"it is not a record of a journal: {problem}") from None
-    messages = message.notes.records if message.HasField("notes") else (message,)
-    return list(map(record_from, messages))
+    if message.HasField("notes"):
+        return list(map(_record_of_note, message.notes.notes))
+    return [record_from(message)]
 
 
 def record_from(message: pb.JournalRecord) -> JournalRecord:

@@ -57,13 +57,13 @@ from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_c
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
-from bigfleet.wire.journal_records import record_from
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
     JournalHandler,
     fetch_frames,
-    piece_of,
+    piece_in,
+    record_in,
     tail_frames,
 )
 from bigfleet.wire.lines import TlsFiles
@@ -498,11 +498,11 @@ class ShardAdminClient(WhatIfClient):
         "why",
     )
     tail_journal = SHARD_ADMIN.stream(
-        "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_from
+        "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in
     )
     #: The header of the first segment, then the bytes of all of them, in pieces.
     fetch_journal = SHARD_ADMIN.stream(
-        "FetchJournal", FETCH_CALL.message, fetch_frames, pb.JournalChunk, piece_of
+        "FetchJournal", FETCH_CALL.message, fetch_frames, pb.JournalChunk, piece_in
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(

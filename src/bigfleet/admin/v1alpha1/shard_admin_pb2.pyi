@@ -2708,26 +2708,67 @@ Global___JournalRecord: _TypeAlias = JournalRecord  # noqa: Y015
 @_typing.final
 class JournalNotes(_message.Message):
     """Outcomes, stories and events that were written together: they weigh a third of what they would
-    one by one. Each is a record of its own.
+    one by one. Readers are told each as a record of its own.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    RECORDS_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___JournalRecord]: ...
+    def notes(self) -> _containers.RepeatedCompositeFieldContainer[Global___JournalNote]: ...
     def __init__(
         self,
         *,
-        records: _abc.Iterable[Global___JournalRecord] | None = ...,
+        notes: _abc.Iterable[Global___JournalNote] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JournalNotes: _TypeAlias = JournalNotes  # noqa: Y015
+
+@_typing.final
+class JournalNote(_message.Message):
+    """The numbers are those of JournalRecord."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    STORY_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def outcome(self) -> _common_pb2.ActionView: ...
+    @_builtins.property
+    def story(self) -> Global___StoryEvent: ...
+    @_builtins.property
+    def event(self) -> Global___JournalEvent: ...
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        outcome: _common_pb2.ActionView | None = ...,
+        story: Global___StoryEvent | None = ...,
+        event: Global___JournalEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "outcome", b"outcome", "story", b"story"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "outcome", b"outcome", "seq", b"seq", "story", b"story"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
+
+Global___JournalNote: _TypeAlias = JournalNote  # noqa: Y015
 
 @_typing.final
 class JournalHeader(_message.Message):

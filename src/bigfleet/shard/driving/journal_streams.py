@@ -16,16 +16,15 @@ from bigfleet.journal.frames import sound_length
 from bigfleet.journal.segments import Segment, UnreadableJournal, records_of, segments_of
 from bigfleet.model.journal import (
     CycleOutput,
-    FetchCall,
     InputChange,
     JournalEvent,
     JournalHeader,
     JournalRecord,
     Keyframe,
-    TailCall,
     TickRun,
 )
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_admin import FetchCall, TailCall
 from bigfleet.model.shard_views import ActionView, StoryEvent
 from bigfleet.wire.journal_records import HEADER, KEYFRAME, kind_of, records_from
 from bigfleet.wire.journal_rpcs import CHUNK_BYTES

@@ -15,7 +15,7 @@ from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
-from bigfleet.model.journal import FetchCall, JournalHeader, JournalRecord, TailCall
+from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -31,6 +31,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -39,6 +40,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ClearMode,
