@@ -76,6 +76,7 @@ from bigfleet.model.shard_views import (
     DrainStage,
     DrainView,
     FailedView,
+    MachineLoss,
     MachineQuery,
     MachineView,
     MatchingSupply,
@@ -155,6 +156,12 @@ STATUS = ShardStatus(
     verifier_incidents=1,
     verifier_incident="Delete of bm-1 vetoed (V2)",
     verifier_error="broken",
+    losses=(
+        MachineLoss("failed", "shop", "sim", CapacityType.SPOT, 3, 20, 21, "sp-1", "taken back"),
+    ),
+    lost_waiting=2,
+    journal_error="the journal cannot be written: No space left on device",
+    data_dir="/var/lib/bigfleet",
 )
 POLICY = VerifierPolicy(("0 22 * * fri for 60h cluster=shop",), 120.5, 0.25)
 VERIFIER = VerifierView(

@@ -71,3 +71,18 @@ def lifted_text(who: str, reason: str) -> str:
     """How a pause ended that a person lifted."""
     by = f"lifted by {who}" if who else "lifted"
     return f"{by}: {reason}" if reason else by
+
+
+def scope_text(scope: PauseScope) -> str:
+    """`everything`, or `Reclaim of cluster shop`."""
+    if scope.everything:
+        return "everything"
+    if scope.rebalance_only:
+        return "rebalancing"
+    kinds = " and ".join(kind.label for kind in scope.kinds) or "every action"
+    parts = [kinds]
+    if scope.cluster_ids:
+        parts.append(f"of cluster {' and '.join(scope.cluster_ids)}")
+    if scope.shard_ids:
+        parts.append(f"on {' and '.join(scope.shard_ids)}")
+    return " ".join(parts)

@@ -122,6 +122,7 @@ class ShardState:
         parts.sessions.tick(at)
         parts.cluster_reports.tick(at)
         parts.lost.tick(at)
+        parts.machines.losses.tick(at)
         parts.reconciler.tick(at)
         parts.drains.tick(at)
         parts.failures.tick(at)
@@ -296,6 +297,8 @@ class ShardState:
             verifier_incidents=parts.verification.incidents,
             verifier_incident=parts.verification.last_incident,
             verifier_error=parts.verification.error,
+            losses=parts.machines.losses.views(self._at),
+            lost_waiting=parts.lost.waiting,
         )
 
     def quarantines(self) -> tuple[Quarantine, ...]:
@@ -348,6 +351,7 @@ class ShardState:
             "sessions": len(parts.sessions),
             "clusterReports": len(parts.cluster_reports),
             "lostMachines": len(parts.lost),
+            "recentLosses": len(parts.machines.losses),
             "firstMachines": len(parts.first_machines),
             "failingNeeds": len(parts.failing),
             "endedActions": len(parts.outcomes),

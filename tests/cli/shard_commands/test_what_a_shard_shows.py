@@ -37,7 +37,9 @@ STATUS = """\
 shard-0 is ready; cycle N took N ms, AGE ago; 3 needs: 2 met, 1 short
 SHARD EPOCH CYCLE SESSIONS MACHINES NEEDS SHORTFALLS QUEUED IN_FLIGHT VERSION
 shard-0 1 N 2 14 3 1 0 0 1.2.3
-No pause, quarantine or back-off is in force.
+1 finding:
+- 1 of 3 needs waits: 1 short
+next: why, and what helps each of them: bigfleet needs --unmet
 PROVIDER ADDRESS MACHINES LISTED LISTS BREAKER ERROR
 sim ADDRESS 14 AGE full closed -"""
 
@@ -133,7 +135,8 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
     ):
         await _settled(shard)
         status = await shard.document("status")
-        assert reads_as(pb.ShardStatus(), status, "queriedAt", "quarantines", "offerings")
+        rails = ("quarantines", "offerings", "findings")
+        assert reads_as(pb.ShardStatus(), status, "queriedAt", *rails)
         assert (status["shardId"], status["sessions"], status["ready"]) == ("shard-0", 2, True)
         assert instant_of(status["queriedAt"])
 

@@ -351,6 +351,10 @@ class ShardStatus(_message.Message):
     VERIFIER_INCIDENTS_FIELD_NUMBER: _builtins.int
     VERIFIER_INCIDENT_FIELD_NUMBER: _builtins.int
     VERIFIER_ERROR_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    LOST_WAITING_FIELD_NUMBER: _builtins.int
+    JOURNAL_ERROR_FIELD_NUMBER: _builtins.int
+    DATA_DIR_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -386,6 +390,12 @@ class ShardStatus(_message.Message):
     """The newest of them, as a sentence."""
     verifier_error: _builtins.str
     """Why the verifier itself fails; empty: it works."""
+    lost_waiting: _builtins.int
+    """Machines that clusters report as lost and the shard does not give up yet."""
+    journal_error: _builtins.str
+    """Why cycles are not recorded now; empty: they are."""
+    data_dir: _builtins.str
+    """Where the shard keeps state and journal, on its own host."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -395,6 +405,10 @@ class ShardStatus(_message.Message):
     @_builtins.property
     def need_states(self) -> Global___NeedCounts:
         """Absent where the shard does not tell."""
+
+    @_builtins.property
+    def losses(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineLoss]:
+        """Machines that clusters lost within the last quarter of an hour, the newest first."""
 
     def __init__(
         self,
@@ -429,14 +443,65 @@ class ShardStatus(_message.Message):
         verifier_incidents: _builtins.int = ...,
         verifier_incident: _builtins.str = ...,
         verifier_error: _builtins.str = ...,
+        losses: _abc.Iterable[Global___MachineLoss] | None = ...,
+        lost_waiting: _builtins.int = ...,
+        journal_error: _builtins.str = ...,
+        data_dir: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "data_dir", b"data_dir", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "journal_error", b"journal_error", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "losses", b"losses", "lost_waiting", b"lost_waiting", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ShardStatus: _TypeAlias = ShardStatus  # noqa: Y015
+
+@_typing.final
+class MachineLoss(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CAUSE_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    FIRST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    LAST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    EXAMPLE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    cause: _builtins.str
+    """By their provider: failed, taken_back, vanished; by the cluster: never_joined, node_gone,
+    unhealthy.
+    """
+    cluster_id: _builtins.str
+    provider: _builtins.str
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    machines: _builtins.int
+    first_unix_nanos: _builtins.int
+    last_unix_nanos: _builtins.int
+    example: _builtins.str
+    """The newest of them, and what its provider said of it."""
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        cause: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        provider: _builtins.str = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        machines: _builtins.int = ...,
+        first_unix_nanos: _builtins.int = ...,
+        last_unix_nanos: _builtins.int = ...,
+        example: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_type", b"capacity_type", "cause", b"cause", "cluster_id", b"cluster_id", "example", b"example", "first_unix_nanos", b"first_unix_nanos", "last_unix_nanos", b"last_unix_nanos", "machines", b"machines", "provider", b"provider", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineLoss: _TypeAlias = MachineLoss  # noqa: Y015
 
 @_typing.final
 class ProviderStatus(_message.Message):

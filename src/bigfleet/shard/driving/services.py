@@ -118,6 +118,8 @@ class AdminAnswers:
         return replace(
             status,
             journal_degraded=bool(unrecorded),
+            journal_error=unrecorded,
+            data_dir=str(Path(self._state.settings.data_dir).absolute()),
             store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
