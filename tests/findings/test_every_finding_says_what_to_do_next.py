@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bigfleet.explain.findings import Finding, findings_of_fleet, findings_of_shard
 from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
+from bigfleet.model.findings import Finding, findings_of_fleet, findings_of_shard
 from bigfleet.model.machines import CapacityType
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause, PauseSource

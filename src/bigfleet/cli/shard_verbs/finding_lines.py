@@ -7,7 +7,7 @@ from bigfleet.cli.request_options import named_text
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
-    from bigfleet.explain.findings import Finding
+    from bigfleet.model.findings import Finding
 
 #: -o json has all of them.
 MOST_TOLD = 20

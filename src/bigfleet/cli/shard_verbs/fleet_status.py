@@ -20,8 +20,8 @@ from bigfleet.cli.whole_fleet import (
 if TYPE_CHECKING:
     from bigfleet.cli.shard_verbs.pause_tables import PauseWithShards
     from bigfleet.cli.tables import Page
-    from bigfleet.explain.findings import Finding
     from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
+    from bigfleet.model.findings import Finding
     from bigfleet.model.machines import Instant
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import PauseList
@@ -64,7 +64,7 @@ class FleetCondition:
         return told_apart(self.answers)[0]
 
     def findings(self) -> "list[Finding]":
-        from bigfleet.explain.findings import findings_of_fleet, findings_of_shard
+        from bigfleet.model.findings import findings_of_fleet, findings_of_shard
 
         of_shards = (
             findings_of_shard(each.status, each.quarantines, each.offerings)

@@ -50,7 +50,7 @@ def status(connection: Connection) -> None:
 
 def _show_shard(connection: Connection) -> None:
     from bigfleet.cli.tables import Page, write_json
-    from bigfleet.explain.findings import findings_of_shard
+    from bigfleet.model.findings import findings_of_shard
     from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
     async def look(shard: Clients) -> "Seen":
