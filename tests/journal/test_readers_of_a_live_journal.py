@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.journal.replay import replayed
 from bigfleet.journal.segments import records_in_order, segments_of
 from bigfleet.journal.writer import JournalWriter
-from bigfleet.model.journal import JournalHeader, JournalRecord, Keyframe
+from bigfleet.model.journal import CycleOutput, JournalHeader, JournalRecord, Keyframe, TickRun
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import FetchCall, TailCall
 from bigfleet.shard.driving import journal_streams
 from bigfleet.shard.driving.journal_streams import MOST_READERS, JournalStreams
+from bigfleet.wire.journal_records import records_from
 from bigfleet.wire.journal_rpcs import CHUNK_BYTES
 from tests.journal.lives import START, LivingFleet
 from tests.journal.test_notes_beside_the_cycles import event, notes_of
@@ -32,17 +34,27 @@ class Journal:
         self.directory = directory
         limits = JournalLimits(segment_bytes=segment_bytes)
         file = JournalFile(directory, "shard-0", EPOCH, "0.3.0", limits)
-        self.writer = JournalWriter(file, lambda: START, lambda: 0.0)
+        # A second has passed whenever it is asked: quiet cycles are written at once too.
+        seconds = count()
+        self.writer = JournalWriter(file, lambda: START, lambda: float(next(seconds)))
         self.streams = JournalStreams(directory, self.writer, EPOCH)
         self._cycles: Iterator[FinishedCycle] = LivingFleet(11).cycles(1000)
         self._written = asyncio.Event()
+        self._last = 0
         self._loop = asyncio.get_running_loop()
         self.writer.listen(self._on_written)
         self.writer.start()
 
-    def _on_written(self, _records: list[bytes]) -> None:
+    def _on_written(self, records: list[bytes]) -> None:
         """In the writer's thread."""
-        self._loop.call_soon_threadsafe(self._written.set)
+        for content in records:
+            for record in records_from(content):
+                if isinstance(record.body, CycleOutput | TickRun):
+                    self._loop.call_soon_threadsafe(self._cycle_written, record.cycle)
+
+    def _cycle_written(self, cycle: int) -> None:
+        self._last = cycle
+        self._written.set()
 
     async def live(self, cycles: int) -> None:
         """Returns when they are written."""
@@ -50,9 +62,10 @@ class Journal:
             cycle = next(self._cycles)
             for note in notes_of(cycle.given.cycle):
                 self.writer.note(note)
-            self._written.clear()
             self.writer.offer(cycle)
-            await self._written.wait()
+            while self._last < cycle.given.cycle:
+                self._written.clear()
+                await self._written.wait()
 
 
 @asynccontextmanager
