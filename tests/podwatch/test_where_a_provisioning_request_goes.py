@@ -336,6 +336,17 @@ def test_what_cannot_be_read_any_more_leaves_a_booking_as_it_is() -> None:
     assert (life.phase, life.books) == (Phase.BOOKED, True)
 
 
+def test_a_crowd_of_requests_looks_more_rarely() -> None:
+    """A thousand bookings are four listings a second, not thirty."""
+    life = Life()
+    for number in range(1000):
+        life.steps.answered(f"other-{number}", Question.ARE_THERE, YES, life.at)
+    life.run(10)
+    life.asked.clear()
+    life.run(550)
+    assert life.asked == [Question.ARE_THERE] * 2
+
+
 def test_what_is_over_is_forgotten() -> None:
     life = Life(covered=NO)
     life.look()

@@ -39,6 +39,8 @@ ASK_AGAIN = Backoff(10.0, 120.0)
 #: Between two looks at the Needs of a request whose machines come, and of one that is booked.
 LOOK_SECONDS = 5.0
 BOOKED_LOOK_SECONDS = 30.0
+#: With many requests longer: each look lists the Needs of the cluster.
+LOOKS_PER_SECOND = 4.0
 #: How long Needs must be short before a booking that is made is given up for another try, and
 #: before one that was confirmed is revoked: a cycle in which a machine changes hands is neither.
 SHORT_SECONDS = 30.0
@@ -173,6 +175,9 @@ class ProvisioningSteps:
             case _:
                 return self._booked(view, memory, at)
 
+    def _pause(self, seconds: float) -> int:
+        return _nanos(max(seconds, len(self._memories) / LOOKS_PER_SECOND))
+
     def _waiting(self, view: RequestView, memory: _Memory, at: Instant) -> Step:
         deadline, plan = _deadline(view), view.plan
         if plan is None:
@@ -224,7 +229,7 @@ class ProvisioningSteps:
             reason = "CapacityIsFound" if is_check else "CapacityIsProvisioned"
             return self._confirmed(view, view.plan, reason, at)
         if view.is_acknowledged and at >= memory.look_at:
-            memory.look_at = at + _nanos(LOOK_SECONDS)
+            memory.look_at = at + self._pause(LOOK_SECONDS)
             return Step(question=Question.ARE_THERE, books=True)
         again_at = max(memory.look_at, at) if view.is_acknowledged else at + _nanos(LOOK_SECONDS)
         said: tuple[SaidCondition, ...] = ()
@@ -249,7 +254,7 @@ class ProvisioningSteps:
             return Step(conditions=(capacity_revoked("CapacityIsNotFound", text),))
         books = True if isinstance(view.plan, BookingPlan) else None
         if view.left and books and at >= memory.look_at:
-            memory.look_at = at + _nanos(BOOKED_LOOK_SECONDS)
+            memory.look_at = at + self._pause(BOOKED_LOOK_SECONDS)
             return Step(question=Question.ARE_THERE, books=True)
         again_at = ends if not view.left else min(ends, max(memory.look_at, at))
         if books is None:
