@@ -85,7 +85,7 @@ async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
 
 
 SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
-KEY = NeedKey("shop", admin.FINGERPRINT, "")
+KEY = NeedKey("shop", admin_answers.FINGERPRINT, "")
 ASKED = WhyNotCall(WhyNotQuestion.ASSIGNED, "m-1", KEY, 8)
 Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
 WHAT_IF = WhatIfCall(18230, (RemoveMachines(MachineSelector(zones=frozenset({"b"}))),))
