@@ -9,22 +9,32 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    NeedSources,
     NeedStanding,
     ReceivedReport,
     RefusedReclaim,
     StuckNeed,
     UnplacedPod,
 )
+from bigfleet.model.counterfactuals import (
+    CounterfactualAnswer,
+    CounterfactualCall,
+    ToldChange,
+    ToldLoser,
+)
 from bigfleet.model.explanations import (
     CandidateOutcome,
     CandidateVerdict,
     Competitor,
     CostView,
+    DomainRule,
+    DomainVerdict,
     ExplainNeedCall,
     NeedExplanation,
     RejectCount,
     VictimVerdict,
 )
+from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
@@ -41,6 +51,7 @@ from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, Machi
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import EngineOptions
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.provider_calls import Peer
@@ -51,6 +62,7 @@ from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -59,6 +71,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ActionView,
@@ -69,6 +82,7 @@ from bigfleet.model.shard_views import (
     DrainStage,
     DrainView,
     FailedView,
+    MachineLoss,
     MachineQuery,
     MachineView,
     MatchingSupply,
@@ -96,6 +110,7 @@ from bigfleet.model.verifier_views import (
     VerifierView,
 )
 from bigfleet.model.what_if import (
+    AddedNeed,
     ClusterDelta,
     ClusterSide,
     Move,
@@ -116,6 +131,8 @@ PAUSE = Pause(
     7,
     8,
     "bigfleet://admin",
+    9,
+    "lifted by ada: it is over",
 )
 FLAG = Pause("flag", PauseSource.FLAG)
 STATUS = ShardStatus(
@@ -145,6 +162,12 @@ STATUS = ShardStatus(
     verifier_incidents=1,
     verifier_incident="Delete of bm-1 vetoed (V2)",
     verifier_error="broken",
+    losses=(
+        MachineLoss("failed", "shop", "sim", CapacityType.SPOT, 3, 20, 21, "sp-1", "taken back"),
+    ),
+    lost_waiting=2,
+    journal_error="the journal cannot be written: No space left on device",
+    data_dir="/var/lib/bigfleet",
 )
 POLICY = VerifierPolicy(("0 22 * * fri for 60h cluster=shop",), 120.5, 0.25)
 VERIFIER = VerifierView(
@@ -178,6 +201,7 @@ REPORT = ClusterReport(
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
     refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
+    sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
 )
 REPLY = ClusterReportReply(
     (
@@ -268,7 +292,13 @@ EVENT = StoryEvent(
     "bf1-7",
     3,
     11,
+    "m-1",
 )
+RECORDS = (
+    JournalRecord(1, 9, 10, EVENT),
+    JournalRecord(2, 9, 11, JournalEvent("pause_set", "p-1", "paused", {"rows": "1"}, "x", PAUSE)),
+)
+PIECES = (JournalHeader("shard-0", 3, "1.2.3", EngineOptions(), 10, 1), b"one", b"two")
 assert FULL.pending is not None
 EXPLAINED = MachineAnswer(
     9,
@@ -325,6 +355,7 @@ BLOCKED = NeedRow(
     "bigfleet resume p-1 --reason WHY",
     3,
     4,
+    sources=("pod", "buffer"),
 )
 assert FULL.reservation is not None
 EXPLAINED_NEED = NeedExplanation(
@@ -356,6 +387,20 @@ EXPLAINED_NEED = NeedExplanation(
     state=NeedState.BLOCKED,
     decided_at=8,
     notes=("cut",),
+    domains=(
+        DomainVerdict(
+            "r-1",
+            1,
+            3,
+            Resources.of({"cpu": 3000}),
+            0.5,
+            0.25,
+            1.0,
+            1.5,
+            DomainRule.TIGHTER,
+            "r-2 fits more tightly",
+        ),
+    ),
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
@@ -386,6 +431,49 @@ COMPARED = WhatIfAnswer(
     5,
     ("zone-loss b",),
     ("a warning",),
+    (
+        AddedNeed(NeedKey("shop", "p=1|x", ""), False, "supply.none", "no machine fits"),
+        AddedNeed(NeedKey("bank", "p=2|x", ""), True),
+    ),
+)
+
+
+COUNTERFACTUAL = CounterfactualAnswer(
+    "3:18231",
+    NeedKey("shop", "p=1|x", "g"),
+    "n3f9c",
+    1000,
+    False,
+    Resources.of({"cpu": 4000}),
+    (
+        ToldChange(
+            "priority 1001 instead of 1000, and 2 units less",
+            ("priority", "smaller"),
+            (1001, 2),
+            True,
+            Resources(),
+            -1.5,
+            64.0,
+            1,
+            2,
+            (
+                ToldLoser(NeedKey("bank", "p=2|x", ""), Resources.of({"cpu": 2000})),
+                ToldLoser(NeedKey("shop", "p=3|x", ""), Resources.of({"memory": 5})),
+            ),
+            30,
+            7,
+            False,
+            ("priority need/shop/n3f9c =1001",),
+        ),
+        ToldChange(
+            "2 more machines of std-8", ("machines",), (2,), False, Resources.of({"cpu": 1}), 0.5
+        ),
+    ),
+    False,
+    19,
+    2000,
+    2,
+    ("the budget is 30 s at most",),
 )
 
 
@@ -447,6 +535,10 @@ class ScriptedAdmin:
         self.asked.append(("what_if", call))
         return COMPARED
 
+    async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
+        self.asked.append(("counterfactual", call))
+        return COUNTERFACTUAL
+
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))
         return REFUSED
@@ -505,3 +597,13 @@ class ScriptedAdmin:
         self.asked.append(("dump_fleet",))
         for line in FLEET_LINES:
             yield line
+
+    async def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
+        self.asked.append(("tail_journal", call))
+        for record in RECORDS:
+            yield record
+
+    async def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
+        self.asked.append(("fetch_journal", call))
+        for piece in PIECES:
+            yield piece

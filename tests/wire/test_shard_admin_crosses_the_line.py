@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import grpc
 import pytest
@@ -12,6 +13,7 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -30,6 +32,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -38,6 +41,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ClearMode,
@@ -64,8 +68,13 @@ from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
+T = TypeVar("T")
 AUDIT = Audit("ada", "drill")
 NOBODY = Peer()
+
+
+async def all_of(pieces: AsyncGenerator[T, None]) -> list[T]:
+    return [piece async for piece in pieces]
 
 
 async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
@@ -159,10 +168,25 @@ CALLS: dict[str, Exchange] = {
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
     ),
+    "records of the journal": (
+        lambda c: all_of(c.tail_journal(TailCall(-1, True, ("story",), "shop", "m-1"))),
+        ("tail_journal", TailCall(-1, True, ("story",), "shop", "m-1")),
+        list(admin.RECORDS),
+    ),
+    "segments of the journal": (
+        lambda c: all_of(c.fetch_journal(FetchCall(3, 9))),
+        ("fetch_journal", FetchCall(3, 9)),
+        list(admin.PIECES),
+    ),
     "what if": (
         lambda c: c.what_if(WHAT_IF),
         ("what_if", WHAT_IF),
         admin.COMPARED,
+    ),
+    "what would satisfy a Need": (
+        lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
+        ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
+        admin.COUNTERFACTUAL,
     ),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (

@@ -31,7 +31,7 @@ from bigfleet.model.what_if import (
 from bigfleet.v1alpha1 import capacity_pb2
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
-from bigfleet.wire.what_ifs import call_bytes, call_of, read_call
+from bigfleet.wire.what_ifs import answer_bytes, call_bytes, call_of, read_answer, read_call
 from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority
@@ -134,3 +134,8 @@ async def test_a_cluster_asks_about_its_own_demand_and_hears_of_itself_only(tmp_
     assert not told.newly_met
     assert not told.changed.machines_by_state
     assert told.cycle == admin.COMPARED.cycle
+    assert [n.key.cluster for n in told.added] == ["shop"]
+
+
+async def test_an_answer_arrives_as_it_was_given() -> None:
+    assert read_answer(answer_bytes(admin.COMPARED)) == admin.COMPARED

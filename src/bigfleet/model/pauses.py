@@ -50,6 +50,10 @@ class Pause:
     expires_at: Instant | None = None
     #: The certificate name of who asked, where there was one.
     created_by: str = ""
+    #: None: it is in force.
+    ended_at: Instant | None = None
+    #: Who lifted it and why, or that it expired.
+    ended: str = ""
 
     @property
     def who(self) -> str:
@@ -57,3 +61,28 @@ class Pause:
         if not (self.owner or self.created_by):
             return ""
         return who_text(self.owner, self.created_by)
+
+
+#: How a pause ended that was not lifted.
+EXPIRED = "expired"
+
+
+def lifted_text(who: str, reason: str) -> str:
+    """How a pause ended that a person lifted."""
+    by = f"lifted by {who}" if who else "lifted"
+    return f"{by}: {reason}" if reason else by
+
+
+def scope_text(scope: PauseScope) -> str:
+    """`everything`, or `Reclaim of cluster shop`."""
+    if scope.everything:
+        return "everything"
+    if scope.rebalance_only:
+        return "rebalancing"
+    kinds = " and ".join(kind.label for kind in scope.kinds) or "every action"
+    parts = [kinds]
+    if scope.cluster_ids:
+        parts.append(f"of cluster {' and '.join(scope.cluster_ids)}")
+    if scope.shard_ids:
+        parts.append(f"on {' and '.join(scope.shard_ids)}")
+    return " ".join(parts)

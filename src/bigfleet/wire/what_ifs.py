@@ -19,6 +19,7 @@ from bigfleet.model.what_if import (
     LOWEST_PRIORITY,
     MOST_ADDED_MACHINES,
     AddDemand,
+    AddedNeed,
     AddMachines,
     ClusterDelta,
     ClusterSide,
@@ -316,6 +317,7 @@ def answer_message(answer: WhatIfAnswer) -> pb.WhatIfResponse:
             for m in answer.moved
         ],
         removed_machines=answer.removed,
+        added=map(_added_need_message, answer.added),
     )
 
 
@@ -333,6 +335,7 @@ def answer_of(message: pb.WhatIfResponse) -> WhatIfAnswer:
         removed=message.removed_machines,
         overlay=tuple(message.overlay),
         warnings=tuple(message.warnings),
+        added=tuple(map(_added_need_of, message.added)),
     )
 
 
@@ -400,12 +403,29 @@ def _delta_of(message: pb.ClusterDelta) -> ClusterDelta:
     )
 
 
+def _key_message(key: NeedKey) -> shared.NeedRef:
+    return shared.NeedRef(
+        cluster_id=key.cluster, profile_fingerprint=key.fingerprint, group=key.group
+    )
+
+
+def _key_of(ref: shared.NeedRef) -> NeedKey:
+    return NeedKey(ref.cluster_id, ref.profile_fingerprint, ref.group)
+
+
+def _added_need_message(need: AddedNeed) -> pb.AddedNeed:
+    return pb.AddedNeed(
+        need=_key_message(need.key), covered=need.covered, code=need.code, sentence=need.sentence
+    )
+
+
+def _added_need_of(message: pb.AddedNeed) -> AddedNeed:
+    return AddedNeed(_key_of(message.need), message.covered, message.code, message.sentence)
+
+
 def _need_change_message(change: NeedChange) -> pb.WhatIfNeed:
-    key = change.key
     return pb.WhatIfNeed(
-        need=shared.NeedRef(
-            cluster_id=key.cluster, profile_fingerprint=key.fingerprint, group=key.group
-        ),
+        need=_key_message(change.key),
         priority=change.priority,
         deficit=resources_message(change.deficit),
         sentence=change.sentence,
@@ -413,8 +433,7 @@ def _need_change_message(change: NeedChange) -> pb.WhatIfNeed:
 
 
 def _need_change_of(message: pb.WhatIfNeed) -> NeedChange:
-    ref = message.need
-    key = NeedKey(ref.cluster_id, ref.profile_fingerprint, ref.group)
+    key = _key_of(message.need)
     return NeedChange(key, message.priority, resources_of(message.deficit), message.sentence)
 
 

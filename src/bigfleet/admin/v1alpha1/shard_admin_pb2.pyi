@@ -175,6 +175,52 @@ CLEAR_MODE_FORGET: ClearMode.ValueType  # 3
 """Drop the record until the provider reports another state."""
 Global___ClearMode: _TypeAlias = ClearMode  # noqa: Y015
 
+class _DomainRule:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DomainRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DomainRule.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DOMAIN_RULE_UNSPECIFIED: _DomainRule.ValueType  # 0
+    """It is the chosen domain."""
+    DOMAIN_RULE_WHOLE: _DomainRule.ValueType  # 1
+    """One holds the whole gang, the other does not."""
+    DOMAIN_RULE_CREDITED: _DomainRule.ValueType  # 2
+    """Both do, and more of the gang is in one of them already."""
+    DOMAIN_RULE_OWN: _DomainRule.ValueType  # 3
+    """As much is, and more of it is the gang's own."""
+    DOMAIN_RULE_TIGHTER: _DomainRule.ValueType  # 4
+    """All equal, and one fits more tightly."""
+    DOMAIN_RULE_COVERED: _DomainRule.ValueType  # 5
+    """Neither holds the whole gang, and one holds more of it."""
+    DOMAIN_RULE_CREDITED_OF_PART: _DomainRule.ValueType  # 6
+    """As much, and more of the gang is in one of them already."""
+    DOMAIN_RULE_MORE_MACHINES: _DomainRule.ValueType  # 7
+    DOMAIN_RULE_NAME: _DomainRule.ValueType  # 8
+    """Equal in everything: by name."""
+
+class DomainRule(_DomainRule, metaclass=_DomainRuleEnumTypeWrapper):
+    """How two domains of a gang are compared: the first rule that tells them apart decides."""
+
+DOMAIN_RULE_UNSPECIFIED: DomainRule.ValueType  # 0
+"""It is the chosen domain."""
+DOMAIN_RULE_WHOLE: DomainRule.ValueType  # 1
+"""One holds the whole gang, the other does not."""
+DOMAIN_RULE_CREDITED: DomainRule.ValueType  # 2
+"""Both do, and more of the gang is in one of them already."""
+DOMAIN_RULE_OWN: DomainRule.ValueType  # 3
+"""As much is, and more of it is the gang's own."""
+DOMAIN_RULE_TIGHTER: DomainRule.ValueType  # 4
+"""All equal, and one fits more tightly."""
+DOMAIN_RULE_COVERED: DomainRule.ValueType  # 5
+"""Neither holds the whole gang, and one holds more of it."""
+DOMAIN_RULE_CREDITED_OF_PART: DomainRule.ValueType  # 6
+"""As much, and more of the gang is in one of them already."""
+DOMAIN_RULE_MORE_MACHINES: DomainRule.ValueType  # 7
+DOMAIN_RULE_NAME: DomainRule.ValueType  # 8
+"""Equal in everything: by name."""
+Global___DomainRule: _TypeAlias = DomainRule  # noqa: Y015
+
 class _CandidateOutcome:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -305,6 +351,10 @@ class ShardStatus(_message.Message):
     VERIFIER_INCIDENTS_FIELD_NUMBER: _builtins.int
     VERIFIER_INCIDENT_FIELD_NUMBER: _builtins.int
     VERIFIER_ERROR_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    LOST_WAITING_FIELD_NUMBER: _builtins.int
+    JOURNAL_ERROR_FIELD_NUMBER: _builtins.int
+    DATA_DIR_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -340,6 +390,12 @@ class ShardStatus(_message.Message):
     """The newest of them, as a sentence."""
     verifier_error: _builtins.str
     """Why the verifier itself fails; empty: it works."""
+    lost_waiting: _builtins.int
+    """Machines that clusters report as lost and the shard does not give up yet."""
+    journal_error: _builtins.str
+    """Why cycles are not recorded now; empty: they are."""
+    data_dir: _builtins.str
+    """Where the shard keeps state and journal, on its own host."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -349,6 +405,10 @@ class ShardStatus(_message.Message):
     @_builtins.property
     def need_states(self) -> Global___NeedCounts:
         """Absent where the shard does not tell."""
+
+    @_builtins.property
+    def losses(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineLoss]:
+        """Machines that clusters lost within the last quarter of an hour, the newest first."""
 
     def __init__(
         self,
@@ -383,14 +443,65 @@ class ShardStatus(_message.Message):
         verifier_incidents: _builtins.int = ...,
         verifier_incident: _builtins.str = ...,
         verifier_error: _builtins.str = ...,
+        losses: _abc.Iterable[Global___MachineLoss] | None = ...,
+        lost_waiting: _builtins.int = ...,
+        journal_error: _builtins.str = ...,
+        data_dir: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "data_dir", b"data_dir", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "journal_error", b"journal_error", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "losses", b"losses", "lost_waiting", b"lost_waiting", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ShardStatus: _TypeAlias = ShardStatus  # noqa: Y015
+
+@_typing.final
+class MachineLoss(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CAUSE_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    FIRST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    LAST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    EXAMPLE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    cause: _builtins.str
+    """By their provider: failed, taken_back, vanished; by the cluster: never_joined, node_gone,
+    unhealthy.
+    """
+    cluster_id: _builtins.str
+    provider: _builtins.str
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    machines: _builtins.int
+    first_unix_nanos: _builtins.int
+    last_unix_nanos: _builtins.int
+    example: _builtins.str
+    """The newest of them, and what its provider said of it."""
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        cause: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        provider: _builtins.str = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        machines: _builtins.int = ...,
+        first_unix_nanos: _builtins.int = ...,
+        last_unix_nanos: _builtins.int = ...,
+        example: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_type", b"capacity_type", "cause", b"cause", "cluster_id", b"cluster_id", "example", b"example", "first_unix_nanos", b"first_unix_nanos", "last_unix_nanos", b"last_unix_nanos", "machines", b"machines", "provider", b"provider", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineLoss: _TypeAlias = MachineLoss  # noqa: Y015
 
 @_typing.final
 class ProviderStatus(_message.Message):
@@ -657,6 +768,7 @@ class ListNeedsRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
     NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
@@ -667,6 +779,10 @@ class ListNeedsRequest(_message.Message):
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only what one of these asks for: pod, buffer, provisioning-request; empty: all."""
+
     def __init__(
         self,
         *,
@@ -674,10 +790,11 @@ class ListNeedsRequest(_message.Message):
         limit: _builtins.int = ...,
         states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
         need_id_prefix: _builtins.str = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -756,6 +873,7 @@ class NeedRow(_message.Message):
     ARRIVING_MACHINES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
     FURTHER_REASONS_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
     since_unix_nanos: _builtins.int
     """When it came into its state."""
@@ -773,6 +891,10 @@ class NeedRow(_message.Message):
     def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
         """Of a Need that is short: what else stands in its way, after the reason above."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it is asked for by: pod, buffer, provisioning-request; empty: its cluster does not tell."""
+
     def __init__(
         self,
         *,
@@ -784,10 +906,11 @@ class NeedRow(_message.Message):
         arriving_machines: _builtins.int = ...,
         stuck_pods: _builtins.int = ...,
         further_reasons: _abc.Iterable[Global___Reason] | None = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "sources", b"sources", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1498,6 +1621,7 @@ class StoryEvent(_message.Message):
     SHARD_EPOCH_FIELD_NUMBER: _builtins.int
     SEQUENCE_NUMBER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
     at_unix_nanos: _builtins.int
     cycle: _builtins.int
     source: Global___StorySource.ValueType
@@ -1509,6 +1633,7 @@ class StoryEvent(_message.Message):
     shard_epoch: _builtins.int
     sequence_number: _builtins.int
     text: _builtins.str
+    machine_id: _builtins.str
     @_builtins.property
     def action(self) -> _common_pb2.ActionView: ...
     def __init__(
@@ -1526,10 +1651,11 @@ class StoryEvent(_message.Message):
         shard_epoch: _builtins.int = ...,
         sequence_number: _builtins.int = ...,
         text: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "machine_id", b"machine_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2141,6 +2267,7 @@ class ClusterReport(_message.Message):
     STUCK_FIELD_NUMBER: _builtins.int
     ASK_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -2186,6 +2313,10 @@ class ClusterReport(_message.Message):
     def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___RefusedReclaim]:
         """Instructions that are not obeyed now, because pods would have no place to go."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedSources]:
+        """Needs that not only pods ask for; all others are the pods'."""
+
     def __init__(
         self,
         *,
@@ -2205,14 +2336,48 @@ class ClusterReport(_message.Message):
         stuck: _abc.Iterable[Global___StuckNeed] | None = ...,
         ask: _abc.Iterable[Global___AskedNeed] | None = ...,
         refused: _abc.Iterable[Global___RefusedReclaim] | None = ...,
+        sources: _abc.Iterable[Global___NeedSources] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "sources", b"sources", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class NeedSources(_message.Message):
+    """The CapacityRequests of a Need by what they are made for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    BUFFERS_FIELD_NUMBER: _builtins.int
+    PROVISIONING_REQUESTS_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    pods: _builtins.int
+    buffers: _builtins.int
+    provisioning_requests: _builtins.int
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        pods: _builtins.int = ...,
+        buffers: _builtins.int = ...,
+        provisioning_requests: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buffers", b"buffers", "group", b"group", "pods", b"pods", "profile_fingerprint", b"profile_fingerprint", "provisioning_requests", b"provisioning_requests"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedSources: _TypeAlias = NeedSources  # noqa: Y015
 
 @_typing.final
 class RefusedReclaim(_message.Message):
@@ -2450,6 +2615,97 @@ class NeedStanding(_message.Message):
 Global___NeedStanding: _TypeAlias = NeedStanding  # noqa: Y015
 
 @_typing.final
+class TailJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_SEQ_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    from_seq: _builtins.int
+    """0: from now on; -1: from the oldest that is kept; else of the shard's present epoch."""
+    follow: _builtins.bool
+    """Go on with what is written from now on."""
+    cluster_id: _builtins.str
+    """Only records that name it."""
+    machine_id: _builtins.str
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """header, keyframe, input, output, tick_run, outcome, story, event, or a kind of event such as
+        pause_set; none: all but key frames.
+        """
+
+    def __init__(
+        self,
+        *,
+        from_seq: _builtins.int = ...,
+        follow: _builtins.bool = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        cluster_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "follow", b"follow", "from_seq", b"from_seq", "kinds", b"kinds", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TailJournalRequest: _TypeAlias = TailJournalRequest  # noqa: Y015
+
+@_typing.final
+class FetchJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CYCLE_FIELD_NUMBER: _builtins.int
+    TO_CYCLE_FIELD_NUMBER: _builtins.int
+    from_cycle: _builtins.int
+    """Of the shard's present epoch; 0: from the oldest that is kept, of any epoch."""
+    to_cycle: _builtins.int
+    """0: to the newest."""
+    def __init__(
+        self,
+        *,
+        from_cycle: _builtins.int = ...,
+        to_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_cycle", b"from_cycle", "to_cycle", b"to_cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchJournalRequest: _TypeAlias = FetchJournalRequest  # noqa: Y015
+
+@_typing.final
+class JournalChunk(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    """Of segments one after the other, 1 MiB at most."""
+    @_builtins.property
+    def header(self) -> Global___JournalHeader:
+        """Of the first segment; comes first."""
+
+    def __init__(
+        self,
+        *,
+        header: Global___JournalHeader | None = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "data"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___JournalChunk: _TypeAlias = JournalChunk  # noqa: Y015
+
+@_typing.final
 class JournalRecord(_message.Message):
     """One record of the journal: what a cycle was given, what it decided, what came of it."""
 
@@ -2466,6 +2722,7 @@ class JournalRecord(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     STORY_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     cycle: _builtins.int
     at_unix_nanos: _builtins.int
@@ -2485,6 +2742,8 @@ class JournalRecord(_message.Message):
     def story(self) -> Global___StoryEvent: ...
     @_builtins.property
     def event(self) -> Global___JournalEvent: ...
+    @_builtins.property
+    def notes(self) -> Global___JournalNotes: ...
     def __init__(
         self,
         *,
@@ -2499,16 +2758,82 @@ class JournalRecord(_message.Message):
         outcome: _common_pb2.ActionView | None = ...,
         story: Global___StoryEvent | None = ...,
         event: Global___JournalEvent | None = ...,
+        notes: Global___JournalNotes | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event", "notes"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
 Global___JournalRecord: _TypeAlias = JournalRecord  # noqa: Y015
+
+@_typing.final
+class JournalNotes(_message.Message):
+    """Outcomes, stories and events that were written together: they weigh a third of what they would
+    one by one. Readers are told each as a record of its own.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NOTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedCompositeFieldContainer[Global___JournalNote]: ...
+    def __init__(
+        self,
+        *,
+        notes: _abc.Iterable[Global___JournalNote] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalNotes: _TypeAlias = JournalNotes  # noqa: Y015
+
+@_typing.final
+class JournalNote(_message.Message):
+    """The numbers are those of JournalRecord."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    STORY_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def outcome(self) -> _common_pb2.ActionView: ...
+    @_builtins.property
+    def story(self) -> Global___StoryEvent: ...
+    @_builtins.property
+    def event(self) -> Global___JournalEvent: ...
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        outcome: _common_pb2.ActionView | None = ...,
+        story: Global___StoryEvent | None = ...,
+        event: Global___JournalEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "outcome", b"outcome", "story", b"story"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "outcome", b"outcome", "seq", b"seq", "story", b"story"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
+
+Global___JournalNote: _TypeAlias = JournalNote  # noqa: Y015
 
 @_typing.final
 class JournalHeader(_message.Message):
@@ -2753,7 +3078,9 @@ class InputDelta(_message.Message):
     @_builtins.property
     def allocations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.QuotaAllocation]: ...
     @_builtins.property
-    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
+    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]:
+        """All pauses in force, where pauses_changed; the engine does not look at them."""
+
     @_builtins.property
     def reclaim_budget(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     @_builtins.property
@@ -3062,12 +3389,17 @@ class JournalEvent(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     PEER_FIELD_NUMBER: _builtins.int
+    PAUSE_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     subject: _builtins.str
     text: _builtins.str
     peer: _builtins.str
     @_builtins.property
     def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def pause(self) -> _common_pb2.Pause:
+        """That was set, lifted or has expired."""
+
     def __init__(
         self,
         *,
@@ -3076,10 +3408,11 @@ class JournalEvent(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         peer: _builtins.str = ...,
+        pause: _common_pb2.Pause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pause", b"pause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "pause", b"pause", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3449,6 +3782,7 @@ class WhatIfResponse(_message.Message):
     NEWLY_MET_COUNT_FIELD_NUMBER: _builtins.int
     MOVED_FIELD_NUMBER: _builtins.int
     REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    ADDED_FIELD_NUMBER: _builtins.int
     cycle: _builtins.str
     newly_unmet_count: _builtins.int
     newly_met_count: _builtins.int
@@ -3475,6 +3809,10 @@ class WhatIfResponse(_message.Message):
     def newly_met(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfNeed]: ...
     @_builtins.property
     def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfMove]: ...
+    @_builtins.property
+    def added(self) -> _containers.RepeatedCompositeFieldContainer[Global___AddedNeed]:
+        """What add_demand names, each Need once: how all of it would stand."""
+
     def __init__(
         self,
         *,
@@ -3491,10 +3829,11 @@ class WhatIfResponse(_message.Message):
         newly_met_count: _builtins.int = ...,
         moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
         removed_machines: _builtins.int = ...,
+        added: _abc.Iterable[Global___AddedNeed] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3761,6 +4100,37 @@ class WhatIfNeed(_message.Message):
 Global___WhatIfNeed: _TypeAlias = WhatIfNeed  # noqa: Y015
 
 @_typing.final
+class AddedNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    covered: _builtins.bool
+    """By what is there, what can be bought and what its priority lets it take."""
+    code: _builtins.str
+    """The deciding reason, and all reasons as one text; empty where it is covered."""
+    sentence: _builtins.str
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        covered: _builtins.bool = ...,
+        code: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "covered", b"covered", "need", b"need", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddedNeed: _TypeAlias = AddedNeed  # noqa: Y015
+
+@_typing.final
 class WhatIfMove(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -3839,6 +4209,7 @@ class ExplainNeedResponse(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    DOMAINS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     sentence: _builtins.str
     """The deciding reason."""
@@ -3876,6 +4247,10 @@ class ExplainNeedResponse(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the answer leaves out."""
 
+    @_builtins.property
+    def domains(self) -> _containers.RepeatedCompositeFieldContainer[Global___DomainVerdict]:
+        """Of a gang: the best domains it weighed, the chosen one first."""
+
     def __init__(
         self,
         *,
@@ -3895,14 +4270,69 @@ class ExplainNeedResponse(_message.Message):
         state: Global___NeedState.ValueType = ...,
         decided_unix_nanos: _builtins.int = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
+        domains: _abc.Iterable[Global___DomainVerdict] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "domains", b"domains", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainNeedResponse: _TypeAlias = ExplainNeedResponse  # noqa: Y015
+
+@_typing.final
+class DomainVerdict(_message.Message):
+    """Shares are of the gang, averaged over the dimensions it asks for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    OFFERS_FIELD_NUMBER: _builtins.int
+    CREDITED_FIELD_NUMBER: _builtins.int
+    OWN_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    OFFERED_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    domain: _builtins.str
+    rank: _builtins.int
+    machines: _builtins.int
+    credited: _builtins.float
+    """By machines the gang may be credited."""
+    own: _builtins.float
+    """By those of them that are its own."""
+    covered: _builtins.float
+    """By all machines of the domain, no dimension more than once."""
+    offered: _builtins.float
+    """The same without that limit."""
+    rule: Global___DomainRule.ValueType
+    """The first rule of the comparison by which the chosen domain beat this one."""
+    text: _builtins.str
+    @_builtins.property
+    def offers(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        domain: _builtins.str = ...,
+        rank: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        offers: _provider_pb2.Resources | None = ...,
+        credited: _builtins.float = ...,
+        own: _builtins.float = ...,
+        covered: _builtins.float = ...,
+        offered: _builtins.float = ...,
+        rule: Global___DomainRule.ValueType = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["offers", b"offers"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "credited", b"credited", "domain", b"domain", "machines", b"machines", "offered", b"offered", "offers", b"offers", "own", b"own", "rank", b"rank", "rule", b"rule", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DomainVerdict: _TypeAlias = DomainVerdict  # noqa: Y015
 
 @_typing.final
 class CandidateVerdict(_message.Message):
@@ -4055,3 +4485,213 @@ class VictimVerdict(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VictimVerdict: _TypeAlias = VictimVerdict  # noqa: Y015
+
+@_typing.final
+class CounterfactualRequest(_message.Message):
+    """Names a Need by its key, or by its cluster and the first characters of its id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    BUDGET_MS_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    INCLUDE_TRIED_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished one."""
+    budget_ms: _builtins.int
+    """0: 2000; at most 30000."""
+    depth: _builtins.int
+    """0 and 1: single changes; 2: pairs of kinds too."""
+    need_id_prefix: _builtins.str
+    """Instead of the profile_fingerprint and group of `need`."""
+    include_tried: _builtins.bool
+    """What was tried and does not help is told too."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        budget_ms: _builtins.int = ...,
+        depth: _builtins.int = ...,
+        need_id_prefix: _builtins.str = ...,
+        include_tried: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_ms", b"budget_ms", "cycle", b"cycle", "depth", b"depth", "include_tried", b"include_tried", "need", b"need", "need_id_prefix", b"need_id_prefix"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualRequest: _TypeAlias = CounterfactualRequest  # noqa: Y015
+
+@_typing.final
+class CounterfactualResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MET_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    EXHAUSTIVE_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    BUDGET_MS_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.str
+    need_id: _builtins.str
+    priority: _builtins.int
+    met: _builtins.bool
+    """Nothing is missing once the actions of the cycle are done: nothing was tried."""
+    exhaustive: _builtins.bool
+    """False: the time or the runs were used up before everything was tried."""
+    runs: _builtins.int
+    budget_ms: _builtins.int
+    depth: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterfactualChange]:
+        """Those that satisfy the Need first, then by billed dollars, then by declared ones."""
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was not answered as asked, such as a budget beyond the most."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        need_id: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        met: _builtins.bool = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+        changes: _abc.Iterable[Global___CounterfactualChange] | None = ...,
+        exhaustive: _builtins.bool = ...,
+        runs: _builtins.int = ...,
+        budget_ms: _builtins.int = ...,
+        depth: _builtins.int = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_ms", b"budget_ms", "changes", b"changes", "cycle", b"cycle", "deficit", b"deficit", "depth", b"depth", "exhaustive", b"exhaustive", "met", b"met", "need", b"need", "need_id", b"need_id", "notes", b"notes", "priority", b"priority", "runs", b"runs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualResponse: _TypeAlias = CounterfactualResponse  # noqa: Y015
+
+@_typing.final
+class CounterfactualChange(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    AMOUNTS_FIELD_NUMBER: _builtins.int
+    SATISFIED_FIELD_NUMBER: _builtins.int
+    NEW_DEFICIT_FIELD_NUMBER: _builtins.int
+    DELTA_HOURLY_COST_FIELD_NUMBER: _builtins.int
+    DECLARED_PENALTIES_FIELD_NUMBER: _builtins.int
+    PINNED_VICTIMS_FIELD_NUMBER: _builtins.int
+    LOSERS_FIELD_NUMBER: _builtins.int
+    LOSER_COUNT_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    SMALLEST_FIELD_NUMBER: _builtins.int
+    OVERLAY_FIELD_NUMBER: _builtins.int
+    PREEMPTS_FIELD_NUMBER: _builtins.int
+    change: _builtins.str
+    """In words."""
+    satisfied: _builtins.bool
+    delta_hourly_cost: _builtins.float
+    """Billed, of what the cycle buys and gives back."""
+    declared_penalties: _builtins.float
+    """Declared for machines that are preempted; never part of a bill."""
+    pinned_victims: _builtins.int
+    """Machines preempted whose penalty has no finite amount."""
+    loser_count: _builtins.int
+    runs: _builtins.int
+    """Of the engine."""
+    smallest: _builtins.bool
+    """False: the time ended before less of the same was tried."""
+    preempts: _builtins.int
+    """Machines preempted for the Need: it has them when they have drained."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """wait, hold, parked, reservation, requirement, value, same, wider-same, spread, priority, smaller,
+        machines, min-unit; two of a pair.
+        """
+
+    @_builtins.property
+    def amounts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """For each kind; 1 where it has no number."""
+
+    @_builtins.property
+    def new_deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def losers(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterfactualLoser]:
+        """Cut, while the count is not."""
+
+    @_builtins.property
+    def overlay(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Edits of a what-if that make the change; empty: none say it."""
+
+    def __init__(
+        self,
+        *,
+        change: _builtins.str = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        amounts: _abc.Iterable[_builtins.int] | None = ...,
+        satisfied: _builtins.bool = ...,
+        new_deficit: _provider_pb2.Resources | None = ...,
+        delta_hourly_cost: _builtins.float = ...,
+        declared_penalties: _builtins.float = ...,
+        pinned_victims: _builtins.int = ...,
+        losers: _abc.Iterable[Global___CounterfactualLoser] | None = ...,
+        loser_count: _builtins.int = ...,
+        runs: _builtins.int = ...,
+        smallest: _builtins.bool = ...,
+        overlay: _abc.Iterable[_builtins.str] | None = ...,
+        preempts: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["new_deficit", b"new_deficit"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualChange: _TypeAlias = CounterfactualChange  # noqa: Y015
+
+@_typing.final
+class CounterfactualLoser(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def lost(self) -> _provider_pb2.Resources:
+        """What it is short of more than before, with what is preempted from it."""
+
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        lost: _provider_pb2.Resources | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "need", b"need"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015

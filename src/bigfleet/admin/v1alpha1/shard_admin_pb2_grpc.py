@@ -29,8 +29,8 @@ if _version_not_supported:
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel):
@@ -154,13 +154,28 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
                 _registered_method=True)
+        self.TailJournal = channel.unary_stream(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/TailJournal',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.TailJournalRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalRecord.FromString,
+                _registered_method=True)
+        self.FetchJournal = channel.unary_stream(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/FetchJournal',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FetchJournalRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalChunk.FromString,
+                _registered_method=True)
+        self.Counterfactual = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/Counterfactual',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def GetStatus(self, request, context):
@@ -318,6 +333,28 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TailJournal(self, request, context):
+        """Records of the journal as they are written; a reader that does not keep up is ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FetchJournal(self, request, context):
+        """Raw segments, to be replayed elsewhere.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Counterfactual(self, request, context):
+        """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
+        Needs, and is told of changes of them only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -436,6 +473,21 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.SerializeToString,
             ),
+            'TailJournal': grpc.unary_stream_rpc_method_handler(
+                    servicer.TailJournal,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.TailJournalRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalRecord.SerializeToString,
+            ),
+            'FetchJournal': grpc.unary_stream_rpc_method_handler(
+                    servicer.FetchJournal,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FetchJournalRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalChunk.SerializeToString,
+            ),
+            'Counterfactual': grpc.unary_unary_rpc_method_handler(
+                    servicer.Counterfactual,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'bigfleet.admin.v1alpha1.ShardAdmin', rpc_method_handlers)
@@ -447,8 +499,8 @@ def add_ShardAdminServicer_to_server(servicer, server):
 class ShardAdmin:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @staticmethod
@@ -1062,6 +1114,87 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TailJournal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/TailJournal',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.TailJournalRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FetchJournal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/FetchJournal',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FetchJournalRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalChunk.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Counterfactual(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/Counterfactual',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.FromString,
             options,
             channel_credentials,
             insecure,

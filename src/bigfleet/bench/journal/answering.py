@@ -5,6 +5,7 @@ before it. The way over a connection is not included.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -37,15 +38,9 @@ def answered(fleet: ChurningFleet, questions: int, say: Say) -> list[Measure]:
     why, why_not = [], []
     for number, row in enumerate(rows):
         say(f"question {number + 1} of {len(rows)} asked")
-        why.append(_seconds(lambda row=row: _explain(given, decision, row)))
+        why.append(_seconds(partial(_explain, given, decision, row)))
         machine = chance.randrange(len(given.snapshot))
-        why_not.append(
-            _seconds(
-                lambda row=row, machine=machine: why_not_assigned(
-                    DecidedCycle(given, decision), machine, row
-                )
-            )
-        )
+        why_not.append(_seconds(partial(_why_not, given, decision, machine, row)))
     return [
         Measure("why a Need, latest cycle, p50", 1e3 * percentile(why, 0.5), "ms"),
         Measure("why a Need, latest cycle, p95", 1e3 * percentile(why, 0.95), "ms", 300),
@@ -60,7 +55,7 @@ def zone_lost(fleet: ChurningFleet, say: Say) -> list[Measure]:
     seconds = []
     for number in range(FEW):
         say(f"zone {zone} lost, {number + 1} of {FEW}")
-        seconds.append(_seconds(lambda: once(given, overlay, str(given.cycle))))
+        seconds.append(_seconds(partial(once, given, overlay, str(given.cycle))))
     return [Measure("what if a zone is lost, p95", percentile(seconds, 0.95), "s", 1)]
 
 
@@ -70,10 +65,12 @@ def answered_from_the_past(
     """Questions about the last of so many cycles after a key frame: it is read through them."""
     file = JournalFile(directory, SHARD, EPOCH, VERSION, JournalLimits())
     file.prepare()
-    for number in range(cycles + 1):
-        say(f"cycle {number} of {cycles} recorded")
-        if number:
-            fleet.change()
+    given = fleet.next_input()
+    decision = given.decide()
+    file.record(FinishedCycle(given, decision), given.at)
+    for number in range(cycles):
+        say(f"cycle {number + 1} of {cycles} recorded")
+        fleet.change()
         given = fleet.next_input()
         decision = given.decide()
         file.record(FinishedCycle(given, decision), given.at)
@@ -82,7 +79,7 @@ def answered_from_the_past(
     seconds = []
     for number, row in enumerate(_rows(decision, FEW, chance)):
         say(f"question {number + 1} of {FEW} about a past cycle asked")
-        seconds.append(_seconds(lambda row=row: _explain_past(directory, given.cycle, row)))
+        seconds.append(_seconds(partial(_explain_past, directory, given.cycle, row)))
     name = f"why a Need, {cycles} cycles after a key frame, p95"
     return [Measure(name, percentile(seconds, 0.95), "s", 3)]
 
@@ -98,6 +95,10 @@ def _explain(given: EngineInput, decision: Decision, row: int) -> None:
     cycle = DecidedCycle(given, decision, f"{EPOCH}:{given.cycle}")
     key = decision.outcome.key(row)
     explain_need(cycle, cycle.need_row(key.cluster, key.need_id))
+
+
+def _why_not(given: EngineInput, decision: Decision, machine: int, row: int) -> None:
+    why_not_assigned(DecidedCycle(given, decision), machine, row)
 
 
 def _rows(decision: Decision, count: int, chance: Random) -> list[int]:

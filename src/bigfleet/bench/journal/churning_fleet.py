@@ -12,13 +12,14 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
-from bigfleet.journal.recorder import FinishedCycle
+from bigfleet.journal.recorder import FinishedCycle, Note
 from bigfleet.model.fleet import Marks
+from bigfleet.model.journal import JournalEvent, JournalNote
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND, EngineOptions
-from bigfleet.model.shard_views import ActionView
+from bigfleet.model.shard_views import ActionView, Disposition, StoryEvent, StorySource
 
 CHURN_A_MINUTE = 0.02
 SEED = 1
@@ -77,14 +78,47 @@ class ChurningFleet:
                 action.machine,
                 action.cluster,
                 None if action.need is None else decision.outcome.key(action.need),
-                f"{action.machine} is the cheapest of 1,234 that fit, at ${place / 100:.2f}/h;"
-                " the next one costs as much",
-                action.grace_seconds,
+                grace_seconds=action.grace_seconds,
+                disposition=Disposition.ENQUEUED,
                 at=given.at,
             )
             for place, action in enumerate(few)
         )
         return FinishedCycle(given, decision, views)
+
+    def notes(self, cycle: FinishedCycle) -> list[Note]:
+        """As the execution of these actions makes them; operation ids are random."""
+        at, bodies = cycle.given.at, list[JournalNote]()
+        for view in cycle.actions:
+            operation = f"{self._chance.getrandbits(64):016x}"
+            for text, state in (
+                ("asked to create it", MachineState.CREATING),
+                ("its provider reports it Idle", MachineState.IDLE),
+                ("asked to configure it", MachineState.CONFIGURING),
+            ):
+                bodies.append(
+                    StoryEvent(
+                        at + self._chance.randrange(SECOND),
+                        StorySource.EXECUTOR,
+                        text,
+                        cycle.given.cycle,
+                        MachineState.SPECULATIVE,
+                        state,
+                        view.cluster,
+                        operation,
+                        sequence=cycle.given.cycle,
+                        machine=view.machine,
+                    )
+                )
+            ended = replace(
+                view, need=None, outcome="success", at=at + self._chance.randrange(SECOND)
+            )
+            bodies.append(ended)
+        for cluster in self._chance.sample(sorted(self._demand), self.needs_a_cycle):
+            text = f"took a roll-up of cluster {cluster}: 46 rows, 46 before"
+            facts = {"rows": "46", "baseline": "46"}
+            bodies.append(JournalEvent("rollup_accepted", cluster, text, facts))
+        return [Note(cycle.given.cycle, getattr(body, "at", at), body) for body in bodies]
 
     def _now(self, cycle: int) -> Instant:
         return NOW + cycle * SECOND

@@ -29,16 +29,19 @@ def weighed(fleet: ChurningFleet, cycles: int, say: Say) -> list[Measure]:
     recorder = Recorder(SHARD, EPOCH, VERSION)
     first = recorder.record(_next(fleet))
     keyframe, plain = len(frame_of(first[1])), len(first[1])
-    sizes, changes, seconds = [], [], []
+    sizes, changes, seconds, notes = [], [], [], []
     for number in range(cycles):
         say(f"cycle {number + 1} of {cycles} weighed")
         fleet.change()
         cycle = _next(fleet)
+        noted = fleet.notes(cycle)
         began = process_time()
         records = recorder.record(cycle)
+        together = frame_of(recorder.notes(noted))
         frames = [len(frame_of(record)) for record in records]
         seconds.append(process_time() - began)
-        sizes.append(sum(frames))
+        sizes.append(sum(frames) + len(together))
+        notes.append(len(together))
         changes.append(len(records[0]))
     each, change = median(sizes), median(changes)
     interval = min(KEYFRAME_CYCLES, max(1, int(plain / 2 / change)))
@@ -47,6 +50,7 @@ def weighed(fleet: ChurningFleet, cycles: int, say: Say) -> list[Measure]:
         Measure("machines that change a cycle", fleet.machines_a_cycle, ""),
         Measure("Needs that change a cycle", fleet.needs_a_cycle, ""),
         Measure("a cycle in the journal", each, "bytes"),
+        Measure("of that what became of actions and roll-ups", median(notes), "bytes"),
         Measure("a key frame in the journal", keyframe, "bytes"),
         Measure("cycles from key frame to key frame", interval, ""),
         Measure("a day in the journal", day / GIB, "GiB", 4),

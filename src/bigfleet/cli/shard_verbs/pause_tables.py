@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from bigfleet.cli.connections import Connection
 from bigfleet.cli.request_options import named_text
-from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
+from bigfleet.cli.shard_verbs.pause_words import ended_text, scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
 
 if TYPE_CHECKING:
     from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
     from bigfleet.cli.tables import Page
+    from bigfleet.journal.notes import PausesThen
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import PauseList
 
-#: WHERE only of a fleet.
-COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "REASON")
+#: WHERE only of a fleet, ENDED only with --expired.
+COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "ENDED", "REASON")
 
 
 @dataclass(slots=True)
@@ -49,9 +50,26 @@ def show_pauses(connection: Connection, found: "PauseList") -> None:
         write_items(map(PAUSE.document, found.pauses), connection.now, dryRun=found.dry_run)
         return
     page = Page.on_stdout(connection.color)
-    _show(page, connection, found.pauses, ())
+    _show(page, connection.now, found.pauses, ())
     if found.dry_run:
         page.say("dry-run is on: decisions are logged, nothing is started")
+    page.write()
+
+
+def show_recorded(connection: Connection, found: "PausesThen", *, expired: bool) -> None:
+    """Of a journal, at one of its cycles."""
+    from bigfleet.cli.tables import Page, when_text, write_items
+    from bigfleet.wire.shard_views import PAUSE
+
+    pauses = (*found.in_force, *(found.ended if expired else ()))
+    if connection.json:
+        head = {"cycle": found.cycle, "shardId": found.shard}
+        write_items(map(PAUSE.document, pauses), connection.now, **head)
+        return
+    page = Page.on_stdout(connection.color)
+    _show(page, found.at, pauses, ())
+    page.say("")
+    page.say(f"as of cycle {found.cycle} of {found.shard}{when_text(found.at, connection.now)}")
     page.write()
 
 
@@ -68,7 +86,7 @@ def show_fleet(connection: Connection, answers: "PauseAnswers[PauseList]") -> No
     else:
         page = Page.on_stdout(connection.color)
         where = [each.where_text(len(answers.shards)) for each in known]
-        _show(page, connection, [each.pause for each in known], where)
+        _show(page, connection.now, [each.pause for each in known], where)
         if dry:
             said_where = named_text(dry)
             page.say(f"dry-run is on at {said_where}: decisions are logged, nothing is started")
@@ -93,24 +111,25 @@ def united(answers: "PauseAnswers[PauseList]") -> list[PauseWithShards]:
     return list(found.values())
 
 
-def _show(
-    page: "Page", connection: Connection, pauses: "Iterable[Pause]", where: Iterable[str]
-) -> None:
+def _show(page: "Page", now: int, pauses: "Iterable[Pause]", where: Iterable[str]) -> None:
     from bigfleet.cli.tables import cell, since_text, table_of
 
-    places = list(where)
-    *columns, where_column, sentence = COLUMNS
+    places, known = list(where), list(pauses)
+    *columns, where_column, ended_column, sentence = COLUMNS
     shown = [*columns, where_column] if places else columns
+    with_ends = any(each.ended_at is not None for each in known)
+    shown = [*shown, ended_column] if with_ends else shown
     table = table_of(*shown, sentence=sentence, kind="pause")
-    for number, each in enumerate(pauses):
+    for number, each in enumerate(known):
         table.add_row(
             cell(each.pause_id),
             cell(scope_text(each.scope)),
             cell(each.source.name.lower()),
             cell(each.who),
-            cell(since_text(each.created_at, connection.now)),
+            cell(since_text(each.created_at, now)),
             cell(until_text(each)),
             *([cell(places[number])] if places else []),
+            *([cell(ended_text(each))] if with_ends else []),
             cell(each.reason),
         )
     page.show_or_say(table, "Nothing is paused.")

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
+from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -30,6 +33,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -38,6 +42,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ClearMode,
@@ -57,11 +62,13 @@ from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierVie
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES, VERIFIER
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
+from bigfleet.shard.ledgers.needs import NeedSourcesTold
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
@@ -89,9 +96,12 @@ class AdminAnswers:
         journal: Path | None = None,
         journal_trouble: Callable[[], str] = str,
         what_ifs: WhatIfs | None = None,
+        written: WrittenJournal | None = None,
+        stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
-        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
+        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
+        `written`: tells what is recorded as it is.
         """
         self._real_of = real_of
         self._journal_trouble = journal_trouble
@@ -100,7 +110,8 @@ class AdminAnswers:
         self._usage = usage
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
-        self._explanations = Explanations(state, journal)
+        self._explanations = Explanations(state, journal, stopwatch)
+        self._journal_streams = JournalStreams(journal, written, state.epoch)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
@@ -109,6 +120,8 @@ class AdminAnswers:
         return replace(
             status,
             journal_degraded=bool(unrecorded),
+            journal_error=unrecorded,
+            data_dir=str(Path(self._state.settings.data_dir).absolute()),
             store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
@@ -285,9 +298,16 @@ class AdminAnswers:
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
 
+    def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
+        return self._journal_streams.tail(call)
+
+    def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
+        return self._journal_streams.fetch(call)
+
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
-        asked = (query.cluster, query.limit, query.states, query.id_prefix)
+        told = NeedSourcesTold(self._state.parts.cluster_reports.sources(), query.sources)
+        asked = (query.cluster, query.limit, query.states, query.id_prefix, told)
         return await asyncio.to_thread(listing, *asked)
 
     async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
@@ -306,11 +326,17 @@ class AdminAnswers:
             yield await asyncio.to_thread(dump.need_lines, rows)
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        return await self._what_ifs.answer(call, self._finished())
+
+    async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
+        return await self._what_ifs.counterfactual(call, self._finished())
+
+    def _finished(self) -> FinishedCycle:
         finished = self._state.decision_loop.finished
         if finished is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
-        return await self._what_ifs.answer(call, finished)
+        return finished
 
     async def _done(self, what: str, audit: Audit, peer: Peer) -> None:
         """The log and the audit file name who changed what; returns when the change is on disk."""
