@@ -18,6 +18,7 @@ from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.errors import BadInput
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.whatif.comparing import once
+from bigfleet.whatif.settled import settle
 from bigfleet.wire.journal_records import record_of
 from bigfleet.wire.what_ifs import answer_bytes, read_call
 
@@ -54,7 +55,10 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
     try:
         call = read_call(frames[0])
         given, name = _input_of(asked, frames[1:])
-        answer = once(given, call.edits, name)
+        if call.settle:
+            answer = settle(given, call.edits, name, call.latencies)
+        else:
+            answer = once(given, call.edits, name)
     except Rejected as rejected:
         return rejected.code.name, rejected.text.encode()
     except BadInput as problem:
