@@ -40,17 +40,14 @@ _STATE_OF_STEP = {
 
 class MovingMachines:
     def __init__(self, before: Snapshot, latencies: Latencies) -> None:
-        self._before = before
+        self._ids = before.ids
         self._columns = before.columns.copy()
         self._tables = renumbered(before.tables, self._columns)
         self._snapshot: Snapshot | None = before
         self._due: Int64s = np.full(len(before), LATER, np.int64)
         self._stamp_then: Int32s = np.full(len(before), -1, np.int32)
-        kind = before.offerings.capacity_type[before.columns.offering]
-        self._nanos = {step: _nanos_of_kind(latencies, step)[kind] for step in STEPS}
-        for step, state in _STATE_OF_STEP.items():
-            rows = np.flatnonzero((before.columns.state == int(state)) & ~before.columns.overdue)
-            self._due[rows] = self._nanos[step][rows]
+        self._nanos_of_kind = {step: _nanos_of_kind(latencies, step) for step in STEPS}
+        self._wait_for(np.arange(len(before)), 0)
 
     @property
     def are_moving(self) -> bool:
@@ -71,7 +68,7 @@ class MovingMachines:
                 tables.offerings.columns().price,
                 tables.stamps.columns().reclamation_penalty,
             )
-            self._snapshot = Snapshot(columns, self._before.ids, order, tables)
+            self._snapshot = Snapshot(columns, self._ids, order, tables)
         return self._snapshot
 
     def start(self, decision: Decision, at: int) -> None:
@@ -126,8 +123,20 @@ class MovingMachines:
         columns.overdue[rows] = False
         columns.empty[rows] = False
         columns.idle_since[rows] = NEVER
-        self._due[rows] = at + self._nanos[step][rows]
+        self._due[rows] = at + self._nanos(rows, step)
         self._snapshot = None
+
+    def _wait_for(self, rows: Int64s, at: int) -> None:
+        """What these have under way takes its whole latency from now on."""
+        state, overdue = self._columns.state[rows], self._columns.overdue[rows]
+        for step, moving in _STATE_OF_STEP.items():
+            chosen = rows[(state == int(moving)) & ~overdue]
+            self._due[chosen] = at + self._nanos(chosen, step)
+
+    def _nanos(self, rows: Int64s | Int32s, step: str) -> Int64s:
+        kind = self._tables.offerings.columns().capacity_type[self._columns.offering[rows]]
+        found: Int64s = self._nanos_of_kind[step][kind]
+        return found
 
     def _acquire(self, decision: Decision, rows: Int32s, needs: Int32s, step: str, at: int) -> None:
         """The stamp names the Need at once; priority and penalties come with success."""
