@@ -153,7 +153,7 @@ def test_the_loss_of_a_zone_is_told_to_its_end(fleet: str) -> None:
         "The fleet is at rest after 20s.",
         "1 Need has to wait for machines: covered after 20s.",
         "Still short after 21s: 1 Need.",
-        "Of 2 Needs that the edits leave short at first, 1 recover.",
+        "Of 2 Needs that the edits leave short at first, 1 recovers.",
         "Machines change hands by preemption: 1 from batch to shop.",
     ]
     assert "need/batch/" in answer.output

@@ -87,7 +87,7 @@ def _needs_sentences(answer: WhatIfAnswer) -> list[str]:
     if settling.short_at_first:
         told.append(
             f"Of {counted(settling.short_at_first, 'Need')} that the edits leave short at first,"
-            f" {settling.recovered:,} recover."
+            f" {settling.recovered:,} {'recovers' if settling.recovered == 1 else 'recover'}."
         )
     return told
 

@@ -114,11 +114,14 @@ class DecidedSide:
 
     def actions_of_cluster(self) -> dict[str, dict[str, int]]:
         """By kind, of those clusters that get machines or have them taken."""
-        places = np.unique(self._cluster_of_action)
-        return {
-            self.names[place]: self.kinds(self._cluster_of_action == place)
-            for place in places[places >= 0].tolist()
-        }
+        kinds = len(ActionKind) + 1
+        pairs = self._cluster_of_action * kinds + self._actions.kind
+        numbers, counts = np.unique(pairs[self._cluster_of_action >= 0], return_counts=True)
+        found: dict[str, dict[str, int]] = {}
+        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+            place, kind = divmod(number, kinds)
+            found.setdefault(self.names[place], {})[ActionKind(kind).label] = count
+        return found
 
     def moves(self) -> tuple[Move, ...]:
         actions = self._actions
