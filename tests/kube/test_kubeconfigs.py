@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bigfleet.kube.connection import own_namespace
-from bigfleet.kube.kubeconfigs import BadKubeconfig, target_of
+from bigfleet.kube.kubeconfigs import BadKubeconfig, account_of_person, target_of
 
 NOWHERE = Path("/nonexistent/serviceaccount")
 
@@ -153,3 +153,23 @@ def test_a_missing_file_says_how_to_name_one(tmp_path: Path) -> None:
         target_of(str(tmp_path / "none"), {}, NOWHERE)
     with pytest.raises(BadKubeconfig, match=r"\$KUBECONFIG is not set"):
         target_of("", {"HOME": str(tmp_path)}, NOWHERE)
+
+
+def test_a_context_that_is_named_goes_before_the_current_one(tmp_path: Path) -> None:
+    path = kubeconfig(tmp_path, current="gone")
+    assert target_of(str(path), {}, NOWHERE, "prod").context_name == "prod"
+    with pytest.raises(BadKubeconfig, match=r"asked for is test, .* \(prod\)"):
+        target_of(str(path), {}, NOWHERE, "test")
+
+
+def test_a_person_is_sent_to_the_pods_account_only_without_any_kubeconfig(tmp_path: Path) -> None:
+    account = tmp_path / "account"
+    account.mkdir()
+    service_account(account)
+    home = {"HOME": str(tmp_path)}
+    assert account_of_person(home, account) == account
+    assert account_of_person({**home, "KUBECONFIG": "x"}, account) != account
+    (tmp_path / ".kube").mkdir()
+    kubeconfig(tmp_path / ".kube")
+    target = target_of("", home, account_of_person(home, account))
+    assert target.context_name == "prod"

@@ -8,7 +8,10 @@ from tests.kube_api.refusals import Refusal
 
 Object = dict[str, Any]
 _SET = re.compile(r"(\S+)\s+(in|notin)\s+\(([^)]*)\)")
-_FIELDS = ("metadata.name", "metadata.namespace", "status.phase", "spec.nodeName", "type")
+_FIELDS = (
+    *("metadata.name", "metadata.namespace", "status.phase", "spec.nodeName", "type"),
+    "involvedObject.uid",
+)
 
 
 def selecting(label_selector: str, field_selector: str) -> Callable[[Object], bool]:

@@ -36,7 +36,7 @@ VERBS: dict[str, LazyVerb] = {
     "replay": LazyVerb(
         "bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."
     ),
-    "why": LazyVerb("bigfleet.cli.why", "why", "Why a Need, a machine or an action is as it is."),
+    "why": LazyVerb("bigfleet.cli.why", "why", "Why a Need, machine, action or pod is as it is."),
     "bench": LazyVerb(
         "bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."
     ),

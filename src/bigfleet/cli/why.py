@@ -12,6 +12,8 @@ EXPLAINED = {
     "need": "need/CLUSTER/ID",
     "machine": "machine/ID",
     "action": "action/CYCLE.INDEX",
+    "pod": "pod/CLUSTER/NAMESPACE/NAME",
+    "cr": "cr/CLUSTER/NAMESPACE/NAME",
 }
 CANDIDATE_COLUMNS = (
     "MACHINE",
@@ -38,17 +40,29 @@ CANDIDATE_COLUMNS = (
     show_default=True,
     help="Machines that are shown of those a Need could have; 1000 at most.",
 )
-def why(connection: Connection, source: Source, name: str, candidates: int) -> None:
-    """Why a Need got what it got, why a machine is where it is, why an action was decided.
+@click.option("--kubeconfig", default="", help="Of a pod's cluster.  [default: as kubectl]")
+@click.option("--kube-context", default="", help="Of that kubeconfig.  [default: the current one]")
+def why(
+    connection: Connection,
+    source: Source,
+    name: str,
+    candidates: int,
+    kubeconfig: str,
+    kube_context: str,
+) -> None:
+    """Why a Need got what it got, why a machine is where it is, why a pod waits.
 
     \b
     need/CLUSTER/ID      what it has and lacks, what stands in its way, which machines it could have
     machine/ID           its state, who claims it, what happens to it next
     action/CYCLE.INDEX   the Need it serves, and what else could have been done
+    pod/CLUSTER/NAMESPACE/NAME   from the pod to its Need, machines, Nodes, and what it costs
+    cr/CLUSTER/NAMESPACE/NAME    the same from a CapacityRequest
 
     The first characters of a Need's id are enough. The answer is about the last cycle of a live
     shard, of a journal (--journal) or of a fleet file (--fleet), or about the cycle --at. Penalties
-    are what clusters declare, not what is billed.
+    are what clusters declare, not what is billed. A pod is asked for at the API server of its
+    cluster, as it is now.
 
     \b
     Examples:
@@ -57,6 +71,7 @@ def why(connection: Connection, source: Source, name: str, candidates: int) -> N
       bigfleet why need/ml/n3f9c --journal data/journal --at 3:18231
       bigfleet why need/ml/n3f9c --fleet fleet.yaml -o json
       bigfleet why machine/od-0117
+      bigfleet why pod/shop/default/web-1 --kube-context shop
     """
     kind, _, rest = name.partition("/")
     if kind not in EXPLAINED or not rest:
@@ -70,6 +85,10 @@ def why(connection: Connection, source: Source, name: str, candidates: int) -> N
             from bigfleet.cli.why_machine import print_machine
 
             print_machine(connection, source, rest)
+        case "pod" | "cr":
+            from bigfleet.cli.why_pod import KubeOptions, print_pod
+
+            print_pod(connection, source, name, KubeOptions(kubeconfig, kube_context), candidates)
         case _:
             from bigfleet.cli.why_machine import print_action
 

@@ -41,9 +41,11 @@ def open_api(
     writer: Writer | None = None,
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
+    context: str = "",
+    deadline_seconds: float = 30,
 ) -> Api:
     """Asks nothing yet: a server that is down shows in the first call. Raises BadKubeconfig."""
-    target = target_of(kubeconfig, environ, service_account)
+    target = target_of(kubeconfig, environ, service_account, context)
     client = httpx2.AsyncClient(
         base_url=target.cluster.server,
         auth=auth_of(target, clock),
@@ -57,6 +59,7 @@ def open_api(
         draw,
         qps=qps,
         burst=burst,
+        deadline_seconds=deadline_seconds,
         ca_bundle=target.ca_bundle,
         counts=counts,
         writer=writer,

@@ -19,6 +19,8 @@ import yaml
 from bigfleet.model.errors import StartRefused
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+#: A directory in which there is no account.
+_NO_ACCOUNT = Path(os.devnull)
 DEFAULT_NAMESPACE = "default"
 _DEFAULT_KUBECONFIG = Path(".kube/config")
 _PATHS = {
@@ -85,18 +87,33 @@ def target_of(
     kubeconfig: str,
     environ: Mapping[str, str],
     service_account: Path = SERVICE_ACCOUNT,
+    context: str = "",
 ) -> Target:
-    """`kubeconfig` "": in-cluster if that is where we are, else $KUBECONFIG or the home's."""
-    if not kubeconfig and (service_account / "token").is_file():
+    """`kubeconfig` "": in-cluster if that is where we are, else $KUBECONFIG or the home's.
+
+    `context` "": the current one of the files.
+    """
+    if not kubeconfig and not context and (service_account / "token").is_file():
         return _in_cluster(service_account, environ)
     if kubeconfig:
-        return _from_files((Path(kubeconfig).expanduser(),), "the kubeconfig was to be found")
+        named = Path(kubeconfig).expanduser()
+        return _from_files((named,), "the kubeconfig was to be found", context)
     listed = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     if listed:
         found = tuple(p for part in listed if (p := Path(part).expanduser()).is_file())
-        return _from_files(found or (Path(listed[0]).expanduser(),), "$KUBECONFIG")
-    home = Path(environ.get("HOME", "~")) / _DEFAULT_KUBECONFIG
-    return _from_files((home.expanduser(),), "not in a cluster and $KUBECONFIG is not set: looked")
+        return _from_files(found or (Path(listed[0]).expanduser(),), "$KUBECONFIG", context)
+    because = "not in a cluster and $KUBECONFIG is not set: looked"
+    return _from_files((_of_home(environ),), because, context)
+
+
+def account_of_person(environ: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT) -> Path:
+    """As kubectl finds its way: the pod's own account only where there is no kubeconfig at all."""
+    has_files = environ.get("KUBECONFIG") or _of_home(environ).is_file()
+    return _NO_ACCOUNT if has_files else service_account
+
+
+def _of_home(environ: Mapping[str, str]) -> Path:
+    return (Path(environ.get("HOME", "~")) / _DEFAULT_KUBECONFIG).expanduser()
 
 
 def _in_cluster(account: Path, environ: Mapping[str, str]) -> Target:
@@ -126,17 +143,18 @@ def _namespace_in(account: Path) -> str | None:
         return None
 
 
-def _from_files(paths: tuple[Path, ...], because: str) -> Target:
+def _from_files(paths: tuple[Path, ...], because: str, chosen: str) -> Target:
     source = ":".join(str(path) for path in paths)
     conf = _merged([_read(path, because) for path in paths])
-    context_name = conf["current-context"]
+    context_name = chosen or conf["current-context"]
     if not context_name:
         names = ", ".join(sorted(conf["contexts"])) or "none"
         raise BadKubeconfig(
             f"{source} has no current-context (contexts there: {names});"
             " choose one with `kubectl config use-context NAME`"
         )
-    context = _named(conf, "contexts", context_name, f"{source}: current-context")
+    said = "the context that is asked for" if chosen else "current-context"
+    context = _named(conf, "contexts", context_name, f"{source}: {said}")
     where = f"{source}: context {context_name}"
     section = _named(conf, "clusters", context.get("cluster"), f"{where}: cluster")
     user_name = context.get("user")

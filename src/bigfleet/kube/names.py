@@ -32,6 +32,9 @@ MADE_BY = f"{PREFIX}/made-by"
 INTERRUPTION_PENALTY = f"{PREFIX}/interruption-penalty"
 RECLAMATION_PENALTY = f"{PREFIX}/reclamation-penalty"
 
+#: The Lease of the pod controller.
+PODWATCH_LEASE = "bigfleet-podwatch"
+
 #: What an object's name may be in most of the API: RFC 1123 labels joined by dots.
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _SUBDOMAIN_LONGEST = 253

@@ -422,6 +422,8 @@ class EventObject(_Record, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     count: int = 0
+    #: Which controller wrote it.
+    reporting_component: str = ""
 
 
 Labels = Mapping[str, str]

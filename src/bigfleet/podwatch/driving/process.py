@@ -15,6 +15,7 @@ from bigfleet.kube.connection import open_api, own_namespace
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS
 from bigfleet.kube.leases import Election
+from bigfleet.kube.names import PODWATCH_LEASE
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.errors import BadInput, StartRefused
@@ -46,7 +47,7 @@ from bigfleet.podwatch.taints import taints_of
 from bigfleet.podwatch.volumes import Volumes
 from bigfleet.process import Process, ProcessContext
 
-LEASE = "bigfleet-podwatch"
+LEASE = PODWATCH_LEASE
 COMPONENT = "bigfleet-podwatch"
 #: How often it is looked whether everything has been read.
 SYNC_SECONDS = 0.1

@@ -1,0 +1,1 @@
+"""Why a pod waits, or where it runs and what it costs."""
