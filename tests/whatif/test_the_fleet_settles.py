@@ -144,8 +144,8 @@ def test_the_loss_of_a_zone_is_told_to_its_end(fleet: str) -> None:
     """Shop keeps 4 of its machines, takes the 4 Idle ones, which take 20 s, and 1 from batch, which
     drains for 10 s and takes 3 s more."""
     flags = ("--latency", "configure.BareMetal=20s", "--latency", "configure=3s")
-    flags += ("--latency", "drain=10s")
-    answer = run("--fleet", fleet, "--zone-loss", "b", "--settle", *flags)
+    asked = ("--fleet", fleet, "--zone-loss", "b", "--settle", "--latency", "drain=10s")
+    answer = run(*asked, *flags)
     assert answer.exit_code == 0, answer.output
     assert answer.output.splitlines()[:7] == [
         "What if: zone-loss b   (cycle 3:18231)",

@@ -420,14 +420,14 @@ def _wait_message(wait: NeedWait) -> pb.WhatIfWait:
     return pb.WhatIfWait(
         need=_key_message(wait.key),
         priority=wait.priority,
-        covered_after_seconds=wait.covered_after,
+        covered_after_seconds=wait.covered_after or 0.0,
         sentence=wait.sentence,
+        covered=wait.covered_after is not None,
     )
 
 
 def _wait_of(message: pb.WhatIfWait) -> NeedWait:
-    known = message.HasField("covered_after_seconds")
-    covered = message.covered_after_seconds if known else None
+    covered = message.covered_after_seconds if message.covered else None
     return NeedWait(_key_of(message.need), message.priority, covered, message.sentence)
 
 

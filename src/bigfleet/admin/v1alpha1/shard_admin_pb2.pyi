@@ -3573,10 +3573,13 @@ class WhatIfWait(_message.Message):
     PRIORITY_FIELD_NUMBER: _builtins.int
     COVERED_AFTER_SECONDS_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
     priority: _builtins.int
     covered_after_seconds: _builtins.float
-    """Not set: not covered at the end."""
+    """Where it is covered."""
     sentence: _builtins.str
+    covered: _builtins.bool
+    """Whether it has all its machines at the end."""
     @_builtins.property
     def need(self) -> _common_pb2.NeedRef: ...
     def __init__(
@@ -3584,16 +3587,15 @@ class WhatIfWait(_message.Message):
         *,
         need: _common_pb2.NeedRef | None = ...,
         priority: _builtins.int = ...,
-        covered_after_seconds: _builtins.float | None = ...,
+        covered_after_seconds: _builtins.float = ...,
         sentence: _builtins.str = ...,
+        covered: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_covered_after_seconds", b"_covered_after_seconds", "covered_after_seconds", b"covered_after_seconds", "need", b"need"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_covered_after_seconds", b"_covered_after_seconds", "covered_after_seconds", b"covered_after_seconds", "need", b"need", "priority", b"priority", "sentence", b"sentence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "covered_after_seconds", b"covered_after_seconds", "need", b"need", "priority", b"priority", "sentence", b"sentence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__covered_after_seconds: _TypeAlias = _typing.Literal["covered_after_seconds"]  # noqa: Y015
-    _WhichOneofArgType__covered_after_seconds: _TypeAlias = _typing.Literal["_covered_after_seconds", b"_covered_after_seconds"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__covered_after_seconds) -> _WhichOneofReturnType__covered_after_seconds | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WhatIfWait: _TypeAlias = WhatIfWait  # noqa: Y015
 
