@@ -117,7 +117,7 @@ mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
 protos: $(STAMP) ## Generate the Python of src/bigfleet/protos again
 	$(BIN)/python tests/wire/generate.py
 
-reference: $(STAMP) ## Write docs/reference from the code again
+reference: $(STAMP) ## Write docs/reference and docs/troubleshooting.md from the code again
 	$(BIN)/python -m tests.site.reference
 
 # Not --quiet: what it does not print it does not count as a reason to fail either.

@@ -68,6 +68,6 @@ async def test_a_pod_tells_that_the_fleet_is_short_that_it_is_covered_and_where_
     await east.apply(pod("third", pod_spec(cpu="1")))
     covered = await until_verdict(here, "third", "COVERED_NOT_PLACED")
     assert covered["sentence"].startswith("the scheduler says: 0/1 nodes are available: ")
-    assert "example.com/team" in covered["sentence"]
+    assert "untolerated taint" in covered["sentence"]
     steps = {each["name"]: each for each in covered["steps"]}
     assert steps["nodes"]["text"].endswith(f"is Ready, node {bound['node']}")

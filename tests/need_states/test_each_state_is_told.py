@@ -146,7 +146,7 @@ def test_a_quota_that_is_used_up_is_named_and_priority_is_not_blamed() -> None:
     fleet.run(3)
     row = fleet.row(WEB)
     assert (row.state, row.reason.code) == (BLOCKED, "supply.quota")
-    assert "1 of the 1 machines granted" in row.reason.text
+    assert "1 of the 1 machine granted" in row.reason.text
     assert row.remedy.startswith(f"bigfleet quotas set --provider {CLOUD} --region '' --total")
     assert row.view.unmet_reason is UnmetReason.NO_MATCHING_SUPPLY
     assert fleet.state_of(higher) is MET

@@ -239,10 +239,10 @@ def test_an_empty_fleet_is_not_supply() -> None:
         (
             '{by: backoff, until: "2026-01-01T00:00:05Z"}',
             "supply.backoff",
-            "1 slots that fit are in back-off until 2026-01-01T00:00:05Z after failed creates",
+            "1 slot that fits is in back-off until 2026-01-01T00:00:05Z after failed creates",
         ),
-        ("{by: quota}", "supply.quota", "1 slots that fit are beyond the quota"),
-        ("{by: operator}", "supply.none", "1 machines that fit are held (operator)"),
+        ("{by: quota}", "supply.quota", "1 slot that fits is beyond the quota"),
+        ("{by: operator}", "supply.none", "1 machine that fits is held (operator)"),
     ],
 )
 def test_a_held_slot_says_what_holds_it(held: str, code: str, said: str) -> None:
@@ -341,7 +341,7 @@ needs:
 def test_victims_and_what_they_do_not_cover_are_both_said() -> None:
     reasons = reasons_of_needs(VICTIMS % LOW)[1]
     assert codes(reasons) == ["flight.draining", "preempt.exhausted"]
-    assert reasons[0].text == "1 machines are preempted for it now and become free within 10 min"
+    assert reasons[0].text == "1 machine is preempted for it now and becomes free within 10 min"
     assert "still short of cpu 8" in reasons[1].text
 
 
@@ -355,7 +355,7 @@ needs: [{cluster: high, priority: 9, aggregateResources: {cpu: 8}}]
         f"{body}memory: {{reservations: [{{machine: v, kind: preemption, cluster: high,"
         f" needFingerprint: '{fingerprint}'}}]}}"
     )
-    assert "1 victims drain for it (cpu 8)" in [reason.text for reason in reasons]
+    assert "1 victim drains for it (cpu 8)" in [reason.text for reason in reasons]
 
 
 def test_a_machine_being_created_is_on_its_way() -> None:
@@ -366,7 +366,7 @@ needs: [{cluster: c, priority: 9, aggregateResources: {cpu: 16}}]
 """
     fingerprint = cycles_of(body % "")[0].fleet.needs[0].need.profile.fingerprint
     (reasons,) = reasons_of_needs(body % fingerprint)
-    assert "1 machines are being created for it (cpu 8)" in [reason.text for reason in reasons]
+    assert "1 machine is being created for it (cpu 8)" in [reason.text for reason in reasons]
 
 
 def test_a_satisfied_need_says_briefly_how() -> None:
@@ -382,7 +382,7 @@ needs:
 """
     )
     assert [r.text for r in kept] == [
-        "already served by 1 machines of cluster a, cheapest kept first"
+        "already served by 1 machine of cluster a, cheapest kept first"
     ]
     assert [r.text for r in acquired] == [
         "acquires 1 idle and 0 speculative machines, cheapest first"

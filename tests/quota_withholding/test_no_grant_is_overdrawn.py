@@ -25,7 +25,7 @@ def test_the_reason_names_the_quota() -> None:
     shard.granted(1)
     reason = shard.quotas.why_not_bought(shard.machines.truth("a"))
     assert reason is not None
-    assert reason.text == "all 1 machines granted of acme in eu are in use"
+    assert reason.text == "all 1 machine granted of acme in eu is in use"
 
 
 def test_other_places_are_bought_as_ever() -> None:

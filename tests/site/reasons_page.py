@@ -1,5 +1,6 @@
 """docs/reference/reasons.md: every reason code, state and word of refusal."""
 
+import re
 from collections import defaultdict
 from enum import Enum
 
@@ -22,13 +23,14 @@ _INTRODUCTION = """\
 A decision, a refusal and a wait each carry reasons: a stable code, facts, and a sentence made
 from the facts. Reasons are told by tier, then by code. `bigfleet describe`, `bigfleet needs`
 and `bigfleet plan` print the sentences; `-o json` has code and facts. Of the sentences of a
-code the first is said whose facts are all known."""
+code the first is said whose facts are all known. What to do about each code is in
+[troubleshooting](../troubleshooting.md)."""
 
 
 def reasons_page() -> str:
     of_tier = defaultdict(list)
     for name, (tier, templates) in TEMPLATES.items():
-        of_tier[tier].append((f"{anchor(name)}`{name}`", _sentences(templates)))
+        of_tier[tier].append((f"{anchor(name)}`{name}`", sentences_in(templates)))
     tiers = [
         section(f"{title} (tier {tier})", table(("code", "sentences"), of_tier[tier]))
         for tier, title in TIERS.items()
@@ -53,14 +55,20 @@ def reasons_page() -> str:
     )
 
 
-def _sentences(templates: tuple[Template, ...]) -> str:
+def sentences_in(templates: tuple[Template, ...]) -> str:
     return "<br>".join(_sentence(each) for each in templates)
 
 
 def _sentence(template: Template) -> str:
     if isinstance(template, str):
-        return text(template)
+        return text(_for_many(template))
     return f"*made of its facts: {(template.__doc__ or '').strip().rstrip('.')}*"
+
+
+def _for_many(template: str) -> str:
+    """As it is said of several: `{held} slots` for `{held:n slot}`, `are` for `{held:is/are}`."""
+    counted = re.sub(r"\{(\w+):n ([^}]*)\}", r"{\1} \2s", template)
+    return re.sub(r"\{\w+:[^}/]*/([^}]*)\}", r"\1", counted)
 
 
 def _members(enum: type[Enum]) -> str:

@@ -1,4 +1,5 @@
-"""The pages under docs/reference: `make reference` writes them from the code."""
+"""The pages that are made from the code: `make reference` writes docs/reference and
+docs/troubleshooting.md."""
 
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ from tests.site.metrics_page import metrics_page
 from tests.site.reasons_page import reasons_page
 from tests.site.rpcs_page import rpcs_page
 from tests.site.settings_page import settings_page
+from tests.site.troubleshooting_page import troubleshooting_page
 
 FOLDER = ROOT / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
@@ -19,12 +21,15 @@ PAGES: dict[str, Callable[[], str]] = {
     "exit-codes.md": exit_codes_page,
     "rpcs.md": rpcs_page,
 }
+#: Beside the pages that people write.
+TROUBLESHOOTING = ROOT / "docs" / "troubleshooting.md"
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, made in PAGES.items():
         (FOLDER / name).write_text(made())
+    TROUBLESHOOTING.write_text(troubleshooting_page())
 
 
 if __name__ == "__main__":

@@ -6,12 +6,15 @@ import pytest
 from bigfleet.cli.main import cli
 from bigfleet.cli.settings.asking_sections import CLI
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, OPERATOR, PODWATCH, SHARD, TLS
+from bigfleet.model.advice import ADVICE
 from bigfleet.model.reasons import TEMPLATES
 from bigfleet.wire.authorisation import GATES
 from bigfleet.wire.rpcs import ListingRpc, StreamRpc, UnaryRpc
+from tests.cli.test_commands_on_pages_can_be_typed import why_unknown
 from tests.site.metrics_page import PROCESSES
-from tests.site.reference import FOLDER, PAGES
+from tests.site.reference import FOLDER, PAGES, TROUBLESHOOTING
 from tests.site.rpcs_page import BY_HAND, ENTRIES, callers, services
+from tests.site.troubleshooting_page import troubleshooting_page
 
 RPCS = {rpc.path: rpc for service in services() for rpc in service.rpcs}
 
@@ -53,6 +56,50 @@ def test_every_metric_is_named() -> None:
 def test_every_reason_can_be_linked_to() -> None:
     text = (FOLDER / "reasons.md").read_text()
     assert [code for code in TEMPLATES if f'<a id="{code}"></a>' not in text] == []
+
+
+def test_the_page_of_troubleshooting_is_that_of_the_code() -> None:
+    assert TROUBLESHOOTING.read_text() == troubleshooting_page(), "run: make reference"
+
+
+def test_every_reason_has_advice_and_no_other_code_has() -> None:
+    assert set(ADVICE) == set(TEMPLATES)
+    assert [code for code, advice in ADVICE.items() if not (advice.see and advice.todo)] == []
+
+
+#: Product rule 3.2: codes that users may rely on.
+PROMISED = """
+rail.paused rail.dry-run rail.reclaim-cap rail.quarantine.rollup rail.quarantine.list
+rail.first-rollup rail.verifier rail.thrash-hold same.no-domain same.too-small same.parked
+spread.skew supply.none supply.min-unit supply.requirement supply.backoff supply.quota
+flight.creating flight.configuring flight.draining flight.reserved claim.higher claim.earlier
+preempt.exhausted preempt.none-lower cost.rank keep.order hold.idle never.released excess
+""".split()
+
+
+@pytest.mark.parametrize("code", PROMISED)
+def test_a_promised_code_says_what_it_means_how_to_see_it_and_what_to_do(code: str) -> None:
+    _, _, entry = TROUBLESHOOTING.read_text().partition(f'### <a id="{code}"></a>')
+    body = entry.partition("\n### ")[0]
+    assert "- See it: `bigfleet " in body
+    assert "- Do: " in body
+
+
+def test_advice_names_commands_that_exist() -> None:
+    shown = {command for advice in ADVICE.values() for command in advice.see}
+    assert {command: why for command in shown if (why := why_unknown(command.split()[1:]))} == {}
+
+
+def test_advice_names_settings_that_exist() -> None:
+    known = {key.name for each in (SHARD, COORDINATOR) for key in each.all_keys()}
+    said = {
+        word.rstrip(".,:;")
+        for advice in ADVICE.values()
+        for word in advice.todo.split()
+        if word.startswith(("shard.", "coordinator."))
+    }
+    assert said
+    assert said - known == set()
 
 
 def test_every_rpc_of_the_table_of_who_may_call_is_one_of_the_protos() -> None:

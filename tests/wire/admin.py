@@ -20,6 +20,8 @@ from bigfleet.model.explanations import (
     CandidateVerdict,
     Competitor,
     CostView,
+    DomainRule,
+    DomainVerdict,
     ExplainNeedCall,
     NeedExplanation,
     RejectCount,
@@ -356,6 +358,20 @@ EXPLAINED_NEED = NeedExplanation(
     state=NeedState.BLOCKED,
     decided_at=8,
     notes=("cut",),
+    domains=(
+        DomainVerdict(
+            "r-1",
+            1,
+            3,
+            Resources.of({"cpu": 3000}),
+            0.5,
+            0.25,
+            1.0,
+            1.5,
+            DomainRule.TIGHTER,
+            "r-2 fits more tightly",
+        ),
+    ),
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))

@@ -160,13 +160,16 @@ def print_comparison(compared: Compared, limits: "list[Limit]") -> None:
     for title, counts in (("added", found.added), ("removed", found.removed)):
         for (kind, cluster), count in sorted(counts.items()):
             click.echo(escaped(f"  {title} {count} {kind} {cluster}".rstrip()))
-    click.echo(f"planned: {_dollars(found.dollars_per_hour)}/h")
+    dollars = _dollars(found.dollars_per_hour)
+    click.echo(f"planned: {dollars}/h, summed over the cycles that decide it")
     click.echo(
         f"preemptions: {found.preempts:+d}, declared penalties: {_dollars(found.penalty_dollars)}"
     )
     for title, needs in (("new", found.new_shortfalls), ("gone", found.gone_shortfalls)):
         for priority, count in sorted(Counter(needs.values()).items(), reverse=True):
             click.echo(f"shortfalls {title}: {count} at priority {priority}")
+    if found.changes:
+        click.echo("largest changes, each in the first cycle that decides it:")
     for change in found.changes:
         _print_change(change)
 

@@ -96,18 +96,24 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
     page.say(headline(told, cycle, now), "bold")
     for reason in told.reasons:
         page.say(f"  {reason.code:<18} {reason.text}")
+    if todo := _todo(told):
+        page.say(f"to do   {todo}")
     page.say(f"demand  {_demand_text(told)}")
     page.say(f"supply  {_supply_text(told)}")
     for note in told.notes:
         page.say(f"note    {note}")
-    if told.view.same_candidates:
+    if told.domains:
         page.say(f"domains {_domains_text(told)}")
+    elif told.view.same_candidates:
+        page.say(f"domains {_candidates_text(told)}")
     for each in told.competitors:
         how = "strictly higher" if each.strictly_higher else "equal, and earlier"
         holder = f"need/{each.need.cluster}/{each.need.need_id}"
         page.say(f"held    {each.machines:,} by {holder} (priority {each.priority}, {how})")
     if told.candidates:
         page.show(candidate_table(told))
+    if told.domains:
+        page.show(domain_table(told), aside=True)
     if told.victims:
         page.show(victim_table(told), aside=True)
 
@@ -128,6 +134,16 @@ def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
         words.append(f"short {resources_text(view.deficit.positive().texts())}")
     age = f", {since_text(told.decided_at, now)} ago" if told.decided_at else ""
     return f"{'  '.join(words)}   cycle {cycle}{age}"
+
+
+def _todo(told: "NeedExplanation") -> str:
+    """About the first reason; empty: the Need is met."""
+    from bigfleet.model.advice import advice_on
+    from bigfleet.model.need_states import NeedState
+
+    met = told.view.satisfied if told.state is None else told.state is NeedState.MET
+    advice = advice_on(told.reasons[0].code) if told.reasons and not met else None
+    return advice.todo if advice else ""
 
 
 def _demand_text(told: "NeedExplanation") -> str:
@@ -157,6 +173,14 @@ def _words(name: str) -> str:
 
 
 def _domains_text(told: "NeedExplanation") -> str:
+    """Which one, and what decided against the next best."""
+    chosen, *others = told.domains
+    next_best = f" | before {others[0].domain}: {others[0].text}" if others else ""
+    return f"chosen {chosen.domain}, which holds {chosen.covered:.0%} of the gang{next_best}"
+
+
+def _candidates_text(told: "NeedExplanation") -> str:
+    """Of a shard that does not tell what it weighed."""
     chosen = told.view.same_domain or "none"
     parts = [f"{each.domain} {each.per_mille / 10:g} %" for each in told.view.same_candidates]
     return f"chosen {chosen} | holds of the gang: {', '.join(parts)}"
@@ -180,6 +204,27 @@ def candidate_table(told: "NeedExplanation") -> "Table":
             cell(_dollars(cost.effective_cost_per_hour), sort=cost.effective_cost_per_hour),
             cell(": ".join(filter(None, (_words(each.outcome.name), each.text)))),
             style="bold" if each.outcome.taken else "",
+        )
+    return table
+
+
+def domain_table(told: "NeedExplanation") -> "Table":
+    from bigfleet.cli.tables import cell, table_of
+    from bigfleet.model.reasons import resources_text
+
+    numbers = ("RANK", "MACHINES", "CREDITED", "OWN", "COVERS", "OFFERED")
+    columns = ("RANK", "MACHINES", "OFFERS", *numbers[2:])
+    table = table_of("DOMAIN", *columns, sentence="WHY", numbers=numbers)
+    for each in told.domains:
+        shares = (each.credited, each.own, each.covered, each.offered)
+        table.add_row(
+            cell(each.domain),
+            cell(each.rank),
+            cell(each.machines),
+            cell(resources_text(each.offers.texts())),
+            *(cell(f"{share:.0%}", sort=share) for share in shares),
+            cell(each.text),
+            style="bold" if each.rank == 1 else "",
         )
     return table
 

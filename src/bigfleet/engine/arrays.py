@@ -7,10 +7,13 @@ from bigfleet.engine.fold import Normalised
 from bigfleet.engine.kernels.compiled import Bools, Int64s
 from bigfleet.engine.kernels.hashing import number_by_value
 from bigfleet.engine.kernels.pools import pool_runs
-from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays
+from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, WeighedArrays
 from bigfleet.engine.reservations import Guards
 from bigfleet.engine.scene import Scene
 from bigfleet.engine.vocabulary import descending_level
+
+#: No gang writes down the domains it compares.
+NOT_TRACED = -1
 
 
 def need_and_kind_arrays(
@@ -103,6 +106,14 @@ def empty_credit(scene: Scene, normalised: Normalised) -> Credit:
         domain=np.full(size, -1, np.int32),
         satisfiable=np.zeros(size, np.bool_),
         may_acquire=np.zeros(size, np.bool_),
+    )
+
+
+def nothing_weighed(domains: int = 0, dimensions: int = 0) -> WeighedArrays:
+    """Room for what so many domains have."""
+    return WeighedArrays(
+        np.zeros(domains, np.int64),
+        *(np.zeros((domains, dimensions), np.int64) for _ in range(3)),
     )
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from bigfleet.engine.acquisition import RunWorkers, acquire
 from bigfleet.engine.arrays import (
+    NOT_TRACED,
     Pool,
     all_or_nothing,
     empty_credit,
     need_and_kind_arrays,
+    nothing_weighed,
     precedence_order,
     still_short,
 )
@@ -85,6 +87,8 @@ def decide(
         credit.domain,
         credit.satisfiable,
         credit.may_acquire,
+        NOT_TRACED,
+        nothing_weighed(),
     )
     phase_ended("prepass")
 

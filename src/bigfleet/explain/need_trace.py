@@ -14,6 +14,7 @@ from bigfleet.engine.need_views import NeedViews
 from bigfleet.engine.outcome import Outcome
 from bigfleet.explain.candidates import candidate_verdicts, classify
 from bigfleet.explain.decided_cycle import DecidedCycle
+from bigfleet.explain.domain_trace import domain_verdicts
 from bigfleet.explain.need_victims import victim_verdicts
 from bigfleet.explain.needs import reasons_of_need
 from bigfleet.model.explanations import (
@@ -50,6 +51,9 @@ def explain_need(
     if verdict.folded:
         gangs = len(verdict.members)
         notes.append(f"{gangs} gangs that fit one machine each are served together, as this Need")
+    domains = domain_verdicts(cycle, row)
+    if verdict.domain and not domains:
+        notes.append("its domain was chosen by the machines that it preempts there, all together")
     return NeedExplanation(
         cycle=given.cycle,
         view=NeedViews(decision).view(row),
@@ -66,6 +70,7 @@ def explain_need(
         need_id=verdict.need.key.need_id,
         decided_at=given.now,
         notes=tuple(notes),
+        domains=domains,
     )
 
 

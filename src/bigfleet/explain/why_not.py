@@ -18,13 +18,19 @@ from bigfleet.explain.decided_cycle import DecidedCycle
 from bigfleet.explain.need_facts import ACQUIRABLE, machine_name, need_name
 from bigfleet.explain.needs import reasons_of_need, requirement_text
 from bigfleet.explain.victims import Victim, victims_of
+from bigfleet.model.advice import advice_on
 from bigfleet.model.batches import NEVER
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machine_answers import Check, WhyNot
 from bigfleet.model.machines import MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.quantities import readable_text
-from bigfleet.model.reasons import dollars_text, duration_text, resources_text
+from bigfleet.model.reasons import (
+    dollars_text,
+    duration_text,
+    number_text,
+    resources_text,
+)
 from bigfleet.model.shard_views import Disposition
 
 #: The engine's own function, as Python.
@@ -357,9 +363,12 @@ def _better_victims(cycle: DecidedCycle, row: int, need: int) -> Iterator[_Findi
         yield _finding("victims", False, "the Need takes victims", actual, actual, "more demand")
         return
     last = chosen[-1]
-    actual = f"score {mine.score:.4g}; {len(chosen)} better victims cover it, the last of them"
-    actual += f" {last.machine} with {last.score:.4g}"
-    remedy = f"lower penalties or a lower priority of the machine: a score above {last.score:.4g}"
+    actual = (
+        f"score {number_text(mine.score)}; {len(chosen)} better victims cover it, the last of them"
+    )
+    actual += f" {last.machine} with {number_text(last.score)}"
+    remedy = "lower penalties or a lower priority of the machine: a score above"
+    remedy += f" {number_text(last.score)}"
     yield _finding("score", False, "among the best victims", actual, actual, remedy, "more demand")
 
 
@@ -439,7 +448,9 @@ def _release(cycle: DecidedCycle, row: int) -> Iterator[_Finding]:
         over = hold > 0 and now - since >= hold
         until = instant_text(since + hold)
         why = f"idle for {idle}; {capacity.label} is kept for {kept}, until {until}"
-        yield _finding("hold", over, f"idle for {kept}", f"idle for {idle}", why, f"wait: {until}")
+        yield _finding(
+            "hold", over, f"idle for {kept}", f"idle for {idle}", why, f"wait until {until}"
+        )
     kept_for = cycle.decision.memory.reservations.get(machine)
     actual = f"reserved for {need_name(kept_for.holder)}" if kept_for else "not reserved"
     yield _finding(
@@ -493,7 +504,8 @@ def why_not_satisfied(cycle: DecidedCycle, need: int) -> WhyNot:
     findings.append(
         _finding("deficit", verdict.satisfied, "nothing", lacks, f"short of {lacks}", "supply")
     )
-    remedies = tuple(f"{reason.code}: {reason.text}" for reason in reasons)
+    advised = {reason.code: advice_on(reason.code) for reason in reasons}
+    remedies = tuple(f"{code}: {advice.todo}" for code, advice in advised.items() if advice)
     answer = _answer(cycle, f"{name} is satisfied", f"{name} is not satisfied", findings)
     return WhyNot(answer.cycle, answer.sentence, answer.blocking, answer.checks, remedies)
 

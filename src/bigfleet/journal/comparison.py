@@ -56,10 +56,11 @@ def limits_of(text: str) -> list[Limit]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one Need (or one cluster, where no Need acts) gets otherwise in one cycle."""
+    """What one Need (or one cluster, where no Need acts) gets otherwise, in the first cycle in
+    which it does."""
 
     cycle: str
-    #: The Need, or `cluster/<id>`.
+    #: The Need; where none acts the cluster, and without one the machine.
     subject: str
     #: Only in the record, and only in the candidate.
     removed: tuple[AnsweredAction, ...]
@@ -100,7 +101,7 @@ class Comparison:
     #: same cycle. Cycles whose recorded shortfalls are not known are left out.
     new_shortfalls: dict[str, int] = field(default_factory=dict)
     gone_shortfalls: dict[str, int] = field(default_factory=dict)
-    #: The largest, largest first.
+    #: The largest, largest first, each once.
     changes: list[Change] = field(default_factory=list)
 
     def take_same(self, name: str, then: Answer | None = None) -> None:
@@ -132,7 +133,7 @@ class Comparison:
         self.preempts += _preempts(added) - _preempts(removed)
         largest = [*self.changes, *_changes(now.name, removed, added)]
         largest.sort(key=lambda change: change.weight, reverse=True)
-        self.changes = largest[:MOST_CHANGES]
+        self.changes = _told_once(largest)[:MOST_CHANGES]
 
     def _count(self, name: str) -> None:
         self.first = self.first or name
@@ -208,8 +209,19 @@ def _changes(
         )
 
 
+def _told_once(changes: Iterable[Change]) -> list[Change]:
+    """What is decided otherwise in many cycles in a row is told of the first of them."""
+    first: dict[tuple[object, ...], Change] = {}
+    for change in changes:
+        what = tuple(each.identity for each in chain(change.removed, change.added))
+        first.setdefault((change.subject, len(change.removed), what), change)
+    return list(first.values())
+
+
 def _subject(action: AnsweredAction) -> str:
-    return action.need or f"cluster/{action.cluster}"
+    if action.need:
+        return action.need
+    return f"cluster/{action.cluster}" if action.cluster else f"machine/{action.machine}"
 
 
 def _dollars(actions: Iterable[AnsweredAction]) -> float:

@@ -29,7 +29,9 @@ def with_settings(options: EngineOptions, settings: Mapping[str, str]) -> Engine
     known = sorted(texts.keys() - {"clustersReady"})
     for name in settings:
         if name not in known:
-            raise ValueError(f"{name!r} is not an option of the engine; these are: {known}")
+            raise ValueError(
+                f"{name!r} is not an option of the engine; these are: {', '.join(known)}"
+            )
     changed = options_of({**texts, **settings})
     return replace(
         changed,
@@ -77,10 +79,11 @@ def compare(
 def _as_recorded(cycle: RecordedCycle, shortfalls: Mapping[str, int] | None) -> Answer:
     given, output = cycle.given, cycle.output or CycleOutput((), _NOTHING, b"")
     decision = given.decide()
-    if views_digest(output.actions) == output.digest:
-        return recorded_answer(cycle.epoch, given, decision, output.actions, shortfalls)
+    # This engine decides as it was decided, and can say why.
     if output_digest(decision) == output.digest:
         return replace(answer_of(cycle.epoch, given, decision), shortfalls=shortfalls)
+    if views_digest(output.actions) == output.digest:
+        return recorded_answer(cycle.epoch, given, decision, output.actions, shortfalls)
     return Answer(cycle.epoch, given.cycle, None, shortfalls)
 
 

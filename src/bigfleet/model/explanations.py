@@ -12,6 +12,7 @@ from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.reasons import ToldReason
+from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import NeedView
 
 #: Candidates where a question names no number, and the most it may name.
@@ -88,6 +89,48 @@ class Competitor:
     strictly_higher: bool
 
 
+class DomainRule(IntEnum):
+    """How two domains of a gang are compared: the first rule that tells them apart decides."""
+
+    #: It is the chosen domain.
+    CHOSEN = 0
+    #: One holds the whole gang, the other does not.
+    WHOLE = 1
+    #: Both do, and more of the gang is in one of them already.
+    CREDITED = 2
+    #: As much is, and more of it is the gang's own.
+    OWN = 3
+    #: All equal, and one fits more tightly.
+    TIGHTER = 4
+    #: Neither holds the whole gang, and one holds more of it.
+    COVERED = 5
+    #: As much, and more of the gang is in one of them already.
+    CREDITED_OF_PART = 6
+    MORE_MACHINES = 7
+    #: Equal in everything: by name.
+    NAME = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DomainVerdict:
+    """A domain that a gang weighed. Shares are of the gang, averaged over its dimensions."""
+
+    domain: str
+    #: From 1; the chosen one is the first.
+    rank: int
+    machines: int
+    offers: Resources
+    #: By machines the gang may be credited; by those of them that are its own.
+    credited: float
+    own: float
+    #: By all machines of the domain, no dimension more than once; and without that limit.
+    covered: float
+    offered: float
+    #: By which the chosen domain beat it.
+    rule: DomainRule
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class VictimVerdict:
     machine: str
@@ -130,6 +173,8 @@ class NeedExplanation:
     decided_at: Instant | None = None
     #: What the answer leaves out, such as candidates beyond the most.
     notes: tuple[str, ...] = ()
+    #: Of a gang: the best domains it weighed, the chosen one first.
+    domains: tuple[DomainVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

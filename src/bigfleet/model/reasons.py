@@ -66,7 +66,8 @@ def _empty_excess_sentence(facts: Facts) -> str | None:
 
 
 #: code -> (tier, templates). A field `{x:$}` is dollars, `{x:res}` a resource map, `{x:names}` a
-#: list of names, `{x:time}` seconds as people say them, `{x:num}` a number of up to 4 decimals.
+#: list of names, `{x:time}` seconds as people say them, `{x:num}` a number of up to 4 decimals,
+#: `{x:n machine}` so many machines, `{x:is/are}` the word for one, or for any other number.
 TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.paused": (
         1,
@@ -132,7 +133,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.unowned": (1, ("{machine} is another shard's by now; it is left alone",)),
     "rail.quota": (
         1,
-        ("all {allocated} machines granted of {provider} in {region} are in use",),
+        ("all {allocated:n machine} granted of {provider} in {region} {allocated:is/are} in use",),
     ),
     "rail.no-session": (1, ("cluster {cluster} is not connected; its Reclaims wait for it",)),
     "rail.store": (1, ("state.db cannot be written ({problem}); no new drain is begun",)),
@@ -232,7 +233,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "supply.none": (
         3,
         (
-            "{held} machines that fit are held ({by})",
+            "{held:n machine} that {held:fits/fit} {held:is/are} held ({by})",
             "none of the {unfit} machines of the shard fits",
             "none of the {machines} machines of the shard is Idle, Speculative or Configured",
             "everything that fits is in use",
@@ -252,69 +253,89 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "supply.backoff": (
         3,
         (
-            "{held} slots that fit are in back-off until {until} after failed creates"
-            " ({offering}: {what})",
-            "{held} slots that fit are in back-off until {until} after failed creates",
-            "{held} slots that fit are in back-off after failed creates",
+            "{held:n slot} that {held:fits/fit} {held:is/are} in back-off until {until} after"
+            " failed creates ({offering}: {what})",
+            "{held:n slot} that {held:fits/fit} {held:is/are} in back-off until {until} after"
+            " failed creates",
+            "{held:n slot} that {held:fits/fit} {held:is/are} in back-off after failed creates",
         ),
     ),
     "supply.quota": (
         3,
         (
-            "{held} slots that fit are beyond the quota of {provider} in {region}: {inUse} of the"
-            " {allocated} machines granted are in use",
-            "{held} slots that fit are beyond the quota",
+            "{held:n slot} that {held:fits/fit} {held:is/are} beyond the quota of {provider} in"
+            " {region}: {inUse} of the {allocated:n machine} granted {inUse:is/are} in use",
+            "{held:n slot} that {held:fits/fit} {held:is/are} beyond the quota",
         ),
     ),
-    "flight.ordered": (4, ("{count} machines are ordered and wait for their turn",)),
+    "flight.ordered": (
+        4,
+        (
+            "{count:n machine} {count:is/are} ordered and {count:waits/wait} for"
+            " {count:its/their} turn",
+        ),
+    ),
     "flight.creating": (
         4,
         (
-            "{count} machines are being created for it ({capacity:res})",
-            "{count} machines are being created for it",
+            "{count:n machine} {count:is/are} being created for it ({capacity:res})",
+            "{count:n machine} {count:is/are} being created for it",
         ),
     ),
     "flight.configuring": (
         4,
         (
-            "{count} machines are being configured ({capacity:res})",
-            "{count} machines are being configured",
+            "{count:n machine} {count:is/are} being configured ({capacity:res})",
+            "{count:n machine} {count:is/are} being configured",
         ),
     ),
-    "flight.joining": (4, ("{count} machines are Configured and their Nodes take no pods yet",)),
+    "flight.joining": (
+        4,
+        (
+            "{count:n machine} {count:is/are} Configured and"
+            " {count:its Node takes/their Nodes take} no pods yet",
+        ),
+    ),
     "flight.stalled": (
         4,
         (
-            "nothing of it has moved for {age:time}; {count} machines are {step}, which takes at"
-            " most {p95:time} in 95 of 100 cases",
-            "nothing of it has moved for {age:time}; {count} machines are {step}",
+            "nothing of it has moved for {age:time}; {count:n machine} {count:is/are} {step},"
+            " which takes at most {p95:time} in 95 of 100 cases",
+            "nothing of it has moved for {age:time}; {count:n machine} {count:is/are} {step}",
         ),
     ),
     "flight.failing": (
         4,
         (
-            "{failures} actions for it have failed in a row since {since}; the last: {kind} of"
-            " {machine}: {outcome}{what}",
+            "{failures:n action} for it {failures:has/have} failed in a row since {since}; the"
+            " last: {kind} of {machine}: {outcome}{what}",
         ),
     ),
-    "pods.margin": (4, ("{pods} pods do not fit on its machines; more are on their way",)),
+    "pods.margin": (
+        4,
+        ("{pods:n pod} {pods:does/do} not fit on its machines; more are on their way",),
+    ),
     "pods.stuck": (
         4,
-        ("its machines are there, and {pods} pods wait: the scheduler refuses them",),
+        (
+            "its machines are there, and {pods:n pod} {pods:waits/wait}: the scheduler refuses"
+            " {pods:it/them}",
+        ),
     ),
     "flight.draining": (
         4,
         (
-            "{victims} machines are preempted for it now and become free within {grace:time}",
-            "{count} victims drain for it ({capacity:res})",
+            "{victims:n machine} {victims:is/are} preempted for it now and"
+            " {victims:becomes/become} free within {grace:time}",
+            "{count:n victim} {count:drains/drain} for it ({capacity:res})",
             "what it lacks is draining and becomes free for it",
         ),
     ),
     "flight.reserved": (
         4,
         (
-            "{count} machines that fit are reserved for others",
-            "{own} machines are reserved for it",
+            "{count:n machine} that {count:fits/fit} {count:is/are} reserved for others",
+            "{own:n machine} {own:is/are} reserved for it",
         ),
     ),
     "claim.higher": (
@@ -327,23 +348,25 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             " {victimPriority} by {gap}: score {score:num} = {gapTerm:num} gap + {drainTerm:num}"
             " drain + {interruptionTerm:num} interruption + {reclamationTerm:num} reclamation;"
             " grace {graceSeconds:time}",
-            "{count} machines that fit are held by {holder} (priority {priority}) and {others}"
-            " more Needs of higher precedence",
-            "{count} machines that fit are held by {holder} (priority {priority})",
+            "{count:n machine} that {count:fits/fit} {count:is/are} held by {holder} (priority"
+            " {priority}) and {others:n more Need} of higher precedence",
+            "{count:n machine} that {count:fits/fit} {count:is/are} held by {holder} (priority"
+            " {priority})",
             "everything that fits serves Needs of equal or higher precedence",
         ),
     ),
     "claim.earlier": (
         5,
         (
-            "{count} machines that fit are held by {holder} and {others} more Needs of equal"
-            " precedence that came first",
-            "{count} machines that fit are held by {holder}, of equal precedence, which came first",
+            "{count:n machine} that {count:fits/fit} {count:is/are} held by {holder} and"
+            " {others:n more Need} of equal precedence that came first",
+            "{count:n machine} that {count:fits/fit} {count:is/are} held by {holder}, of equal"
+            " precedence, which came first",
         ),
     ),
     "preempt.exhausted": (
         5,
-        ("preempts {victims} machines, still short of {unresolved:res}: no other victim fits",),
+        ("preempts {victims:n machine}, still short of {unresolved:res}: no other victim fits",),
     ),
     "preempt.none-lower": (
         5,
@@ -362,8 +385,8 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "keep.order": (
         6,
         (
-            "already served by {kept} machines of cluster {cluster}, cheapest kept first",
-            "served by {machines} machines",
+            "already served by {kept:n machine} of cluster {cluster}, cheapest kept first",
+            "served by {machines:n machine}",
             "asks for nothing",
         ),
     ),
@@ -454,6 +477,11 @@ def dollars_text(amount: float | str) -> str:
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
+def number_text(value: float) -> str:
+    """`99000.1283`: up to four decimals, and never a power of ten."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
 def duration_text(seconds: float) -> str:
     """`45 s`, `2 min`, `1 h 5 min`."""
     if seconds < 120:
@@ -487,9 +515,15 @@ class _Sentences(string.Formatter):
             case "names":
                 return ", ".join(value)
             case "num":
-                return f"{value:.4f}".rstrip("0").rstrip(".")
+                return number_text(value)
             case "time":
                 return duration_text(value)
+            case _ if format_spec.startswith("n "):
+                noun = format_spec.removeprefix("n ")
+                return f"{value} {noun}" if value == 1 else f"{value} {noun}s"
+            case _ if "/" in format_spec:
+                one, _, many = format_spec.partition("/")
+                return one if value == 1 else many
             case _:
                 return str(super().format_field(value, format_spec))
 

@@ -6,6 +6,7 @@ from bigfleet.model.explanations import (
     CandidateVerdict,
     Competitor,
     CostView,
+    DomainVerdict,
     ExplainNeedCall,
     NeedExplanation,
     RejectCount,
@@ -15,6 +16,7 @@ from bigfleet.model.need_states import NeedState
 from bigfleet.wire.machine_answers import CHECK, STEP
 from bigfleet.wire.machine_views import NEED_KEY, RESERVATION
 from bigfleet.wire.need_listings import REASON
+from bigfleet.wire.needs import RESOURCES
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec, by_number
 from bigfleet.wire.shard_read import NEED_VIEW
 
@@ -44,4 +46,5 @@ NEED_EXPLANATION = RecordCodec(
     reasons=REASON,
     rejects=RecordCodec(RejectCount, pb.RejectCount),
     state=by_number(NeedState, None),
+    domains=RecordCodec(DomainVerdict, pb.DomainVerdict, offers=RESOURCES),
 )

@@ -175,6 +175,52 @@ CLEAR_MODE_FORGET: ClearMode.ValueType  # 3
 """Drop the record until the provider reports another state."""
 Global___ClearMode: _TypeAlias = ClearMode  # noqa: Y015
 
+class _DomainRule:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DomainRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DomainRule.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DOMAIN_RULE_UNSPECIFIED: _DomainRule.ValueType  # 0
+    """It is the chosen domain."""
+    DOMAIN_RULE_WHOLE: _DomainRule.ValueType  # 1
+    """One holds the whole gang, the other does not."""
+    DOMAIN_RULE_CREDITED: _DomainRule.ValueType  # 2
+    """Both do, and more of the gang is in one of them already."""
+    DOMAIN_RULE_OWN: _DomainRule.ValueType  # 3
+    """As much is, and more of it is the gang's own."""
+    DOMAIN_RULE_TIGHTER: _DomainRule.ValueType  # 4
+    """All equal, and one fits more tightly."""
+    DOMAIN_RULE_COVERED: _DomainRule.ValueType  # 5
+    """Neither holds the whole gang, and one holds more of it."""
+    DOMAIN_RULE_CREDITED_OF_PART: _DomainRule.ValueType  # 6
+    """As much, and more of the gang is in one of them already."""
+    DOMAIN_RULE_MORE_MACHINES: _DomainRule.ValueType  # 7
+    DOMAIN_RULE_NAME: _DomainRule.ValueType  # 8
+    """Equal in everything: by name."""
+
+class DomainRule(_DomainRule, metaclass=_DomainRuleEnumTypeWrapper):
+    """How two domains of a gang are compared: the first rule that tells them apart decides."""
+
+DOMAIN_RULE_UNSPECIFIED: DomainRule.ValueType  # 0
+"""It is the chosen domain."""
+DOMAIN_RULE_WHOLE: DomainRule.ValueType  # 1
+"""One holds the whole gang, the other does not."""
+DOMAIN_RULE_CREDITED: DomainRule.ValueType  # 2
+"""Both do, and more of the gang is in one of them already."""
+DOMAIN_RULE_OWN: DomainRule.ValueType  # 3
+"""As much is, and more of it is the gang's own."""
+DOMAIN_RULE_TIGHTER: DomainRule.ValueType  # 4
+"""All equal, and one fits more tightly."""
+DOMAIN_RULE_COVERED: DomainRule.ValueType  # 5
+"""Neither holds the whole gang, and one holds more of it."""
+DOMAIN_RULE_CREDITED_OF_PART: DomainRule.ValueType  # 6
+"""As much, and more of the gang is in one of them already."""
+DOMAIN_RULE_MORE_MACHINES: DomainRule.ValueType  # 7
+DOMAIN_RULE_NAME: DomainRule.ValueType  # 8
+"""Equal in everything: by name."""
+Global___DomainRule: _TypeAlias = DomainRule  # noqa: Y015
+
 class _CandidateOutcome:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -3999,6 +4045,7 @@ class ExplainNeedResponse(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    DOMAINS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     sentence: _builtins.str
     """The deciding reason."""
@@ -4036,6 +4083,10 @@ class ExplainNeedResponse(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the answer leaves out."""
 
+    @_builtins.property
+    def domains(self) -> _containers.RepeatedCompositeFieldContainer[Global___DomainVerdict]:
+        """Of a gang: the best domains it weighed, the chosen one first."""
+
     def __init__(
         self,
         *,
@@ -4055,14 +4106,69 @@ class ExplainNeedResponse(_message.Message):
         state: Global___NeedState.ValueType = ...,
         decided_unix_nanos: _builtins.int = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
+        domains: _abc.Iterable[Global___DomainVerdict] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "domains", b"domains", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainNeedResponse: _TypeAlias = ExplainNeedResponse  # noqa: Y015
+
+@_typing.final
+class DomainVerdict(_message.Message):
+    """Shares are of the gang, averaged over the dimensions it asks for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    OFFERS_FIELD_NUMBER: _builtins.int
+    CREDITED_FIELD_NUMBER: _builtins.int
+    OWN_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    OFFERED_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    domain: _builtins.str
+    rank: _builtins.int
+    machines: _builtins.int
+    credited: _builtins.float
+    """By machines the gang may be credited."""
+    own: _builtins.float
+    """By those of them that are its own."""
+    covered: _builtins.float
+    """By all machines of the domain, no dimension more than once."""
+    offered: _builtins.float
+    """The same without that limit."""
+    rule: Global___DomainRule.ValueType
+    """The first rule of the comparison by which the chosen domain beat this one."""
+    text: _builtins.str
+    @_builtins.property
+    def offers(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        domain: _builtins.str = ...,
+        rank: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        offers: _provider_pb2.Resources | None = ...,
+        credited: _builtins.float = ...,
+        own: _builtins.float = ...,
+        covered: _builtins.float = ...,
+        offered: _builtins.float = ...,
+        rule: Global___DomainRule.ValueType = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["offers", b"offers"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "credited", b"credited", "domain", b"domain", "machines", b"machines", "offered", b"offered", "offers", b"offers", "own", b"own", "rank", b"rank", "rule", b"rule", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DomainVerdict: _TypeAlias = DomainVerdict  # noqa: Y015
 
 @_typing.final
 class CandidateVerdict(_message.Message):

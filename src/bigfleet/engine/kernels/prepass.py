@@ -28,7 +28,13 @@ from bigfleet.engine.kernels.new_arrays import (
     new_int32s,
     new_int64_table,
 )
-from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
+from bigfleet.engine.kernels.records import (
+    KindArrays,
+    NeedArrays,
+    PoolArrays,
+    SupplyArrays,
+    WeighedArrays,
+)
 from bigfleet.engine.kernels.vectors import (
     add_times,
     covers,
@@ -55,10 +61,13 @@ def credit_supply(
     domain: Int32s,
     satisfiable: Bools,
     may_acquire: Bools,
+    traced: int,
+    weighed: WeighedArrays,
 ) -> None:
     """Fill holder (per machine) and the four columns per Need for every Need in `visits`.
 
-    `coming` are rows that drain for gangs, sorted by the gang in `coming_need`.
+    `coming` are rows that drain for gangs, sorted by the gang in `coming_need`. `traced`: a gang
+    whose domains are written down in `weighed` as it compares them; -1: none, as in every cycle.
     """
     skip = new_int32s(len(supply.order) + 1)
     for place in range(len(skip)):
@@ -108,6 +117,8 @@ def credit_supply(
                 domain,
                 satisfiable,
                 may_acquire,
+                traced,
+                weighed,
             )
 
 
@@ -215,6 +226,8 @@ def _credit_gang(
     domain: Int32s,
     satisfiable: Bools,
     may_acquire: Bools,
+    traced: int,
+    weighed: WeighedArrays,
 ) -> None:
     key = needs.key[n]
     domain_of_kind = kinds.domain[needs.same[n]]
@@ -279,6 +292,14 @@ def _credit_gang(
     for i in range(size):
         bucket_of_domain[domains[i]] = -1
 
+    if n == traced:
+        for i in range(size):
+            d = domains[i]
+            weighed.machines[d] = count[i]
+            for x in range(width):
+                weighed.total[d, x] = total[i, x]
+                weighed.creditable[d, x] = creditable[i, x]
+                weighed.own[d, x] = own[i, x]
     best = choose_domain(needs.wanted[n], domains, count, total, creditable, own)
     if best < 0:
         return

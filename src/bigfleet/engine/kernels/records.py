@@ -79,6 +79,15 @@ class PoolArrays(NamedTuple):
     guard_precedence: Int64s  # G
 
 
+class WeighedArrays(NamedTuple):
+    """What each domain had for one gang when it chose; empty where no gang is traced."""
+
+    machines: Int64s  # V, values of its topology key
+    total: Int64Table  # V x D
+    creditable: Int64Table  # V x D
+    own: Int64Table  # V x D
+
+
 class VictimArrays(NamedTuple):
     """Configured machines in runs of equal kind, victim priority, penalties and excess."""
 

@@ -14,6 +14,7 @@ from bigfleet.engine.places import held_code
 from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.explain.needs import reasons_of_need
 from bigfleet.model.actions import ActionKind, UnmetReason
+from bigfleet.model.advice import advice_on
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import CapacityType, Instant, MachineState
@@ -38,12 +39,11 @@ _LIFT_PAUSE = {
     PauseSource.FLAG: "restart the shard without --actuation-paused",
     PauseSource.FILE: "remove the pause file, or its entry",
 }
+#: A command that is better than the advice on the code.
 _LIFT_RAIL = {
-    "rail.store": "make the disk of the shard's data_dir writable",
     "rail.unseen": "bigfleet quarantines",
     "rail.rebound": "bigfleet quarantines",
     "rail.quota": "bigfleet quotas list",
-    "rail.preempt-cap": "wait: more victims may drain in the next minute",
 }
 
 Answer = tuple[Reason, str]
@@ -164,7 +164,8 @@ class NeedReasons:
             return reason, f"bigfleet clusters show {self._outcome.key(row).cluster}"
         if reason.code == "rail.verifier":
             return reason, str(reason.facts.get("remedy", "bigfleet reports verifier"))
-        return reason, _LIFT_RAIL.get(reason.code, "bigfleet status")
+        advice = advice_on(reason.code)
+        return reason, _LIFT_RAIL.get(reason.code, advice.todo if advice else "bigfleet status")
 
     def _held_supply(self, row: int) -> Answer:
         hold = hold_of(int(self._states.progress.held_by[row]))
