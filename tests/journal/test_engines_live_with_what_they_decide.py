@@ -164,9 +164,10 @@ def test_idle_machines_in_reverse_order_end_in_another_bill() -> None:
     assert found.added == {("Bootstrap", "shop"): 1, ("Delete", ""): 1}
     assert found.removed == {("Bootstrap", "shop"): 1, ("Delete", ""): 1}
     assert found.dollars_per_hour == 2.0
-    (deletes,) = [each for each in found.changes if each.subject == "cluster/"]
-    assert [each.machine for each in deletes.removed] == ["m-3"]
-    assert [each.machine for each in deletes.added] == ["m-1"]
+    deletes = {c.subject: c for c in found.changes if c.subject.startswith("machine/")}
+    assert set(deletes) == {"machine/m-1", "machine/m-3"}
+    assert [each.kind for each in deletes["machine/m-3"].removed] == ["Delete"]
+    assert [each.kind for each in deletes["machine/m-1"].added] == ["Delete"]
     assert found.verdict(LIMITS) is DiffVerdict.BEYOND
 
 

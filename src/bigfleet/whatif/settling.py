@@ -5,8 +5,9 @@ Demand stays as it is and nothing fails. The first cycle decides on the input it
 the second in a row, or after MOST_CYCLES decisions. Releases at the end of a hold come later and
 are not waited for. Rails and caps of a shard hold nothing back here.
 
-Cycles that can decide nothing new are not decided: where nothing was decided, no gang counts its
-cycles and no machine is reserved, only a step that ends or a hold that ends can change a decision.
+Cycles that can decide nothing new are not decided: where nothing was decided, and neither before
+nor after it a gang counted its cycles or a machine was reserved, only a step or a hold that ends can
+change a decision.
 """
 
 from collections.abc import Iterator
@@ -76,8 +77,8 @@ def _next_change(
     elapsed: int, given: EngineInput, decision: Decision, machines: MovingMachines
 ) -> int:
     """When the next cycle is that may decide otherwise than the last one."""
-    memory = decision.memory
-    if decision.action_count or memory.parking or memory.reservations or not machines.are_moving:
+    remembers = any(each.parking or each.reservations for each in (given.memory, decision.memory))
+    if decision.action_count or remembers or not machines.are_moving:
         return elapsed + STEP
     soonest = min(machines.next_due, _next_release(given, elapsed))
     return max(elapsed + STEP, -(-soonest // STEP) * STEP)
