@@ -41,4 +41,10 @@ FOR_BUFFERS: Rights = {
     ("batch", "jobs"): {"get"},
     ("scheduling.k8s.io", "priorityclasses"): {"get"},
 }
+FOR_PROVISIONING_REQUESTS: Rights = {
+    ("autoscaling.x-k8s.io", "provisioningrequests"): READ,
+    ("autoscaling.x-k8s.io", "provisioningrequests/status"): {"patch"},
+    ("", "podtemplates"): {"get"},
+    ("scheduling.k8s.io", "priorityclasses"): {"get"},
+}
 LEASE: Rights = {LEASES: {"create", "get", "update"}}

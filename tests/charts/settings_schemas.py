@@ -28,7 +28,6 @@ SET_BY_CHARTS = {
         *("bootstrap_template_file", "api_server", "mint_token", "delete_nodes"),
         "token_prefix",
     },
-    # ProvisioningRequests are not built yet: what they need is not offered.
     "podwatch": {
         *("kubeconfig", "cluster_id", "shard_addr", "metrics_addr", "buffers"),
         *("provisioning_requests", "priority_class_defaults"),

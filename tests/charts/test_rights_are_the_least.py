@@ -11,6 +11,7 @@ from bigfleet.operator.settings import OperatorSettings
 from tests.charts.charts import BIGFLEET, OPERATOR, PODWATCH, Chart
 from tests.charts.rights import (
     FOR_BUFFERS,
+    FOR_PROVISIONING_REQUESTS,
     LEASE,
     OPERATOR_IN_THE_CLUSTER,
     PODWATCH_IN_THE_CLUSTER,
@@ -88,8 +89,10 @@ def test_a_policy_keeps_the_operator_to_the_secrets_of_its_tokens() -> None:
 
 def test_podwatch_may_in_its_cluster_what_is_specified_and_no_more() -> None:
     role = the_one_of(PODWATCH, "kind: ClusterRole\n")
-    before, guarded = role.split("{{- if .Values.capacityBuffers.enabled }}")
+    others, guarded = role.split("{{- if .Values.capacityBuffers.enabled }}")
+    before, asking = others.split('{{- if include "podwatch.asksShard" . }}')
     assert rights_in(before) == PODWATCH_IN_THE_CLUSTER
+    assert rights_in(f"rules:{asking}") == FOR_PROVISIONING_REQUESTS
     assert rights_in(f"rules:{guarded}") == FOR_BUFFERS
 
 

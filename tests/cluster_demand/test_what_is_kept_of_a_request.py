@@ -1,8 +1,10 @@
 """Tens of thousands of requests are held, and few kinds of them."""
 
 import msgspec
+import pytest
 
 from bigfleet.kube.objects import CapacityRequest
+from bigfleet.model.cluster_reports import DemandSource
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
 from tests.cluster_demand.requests import spec
 
@@ -17,6 +19,12 @@ def test_a_request_is_held_with_its_pod_and_its_phase() -> None:
     pod = '{"bigfleet.lucy.sh/owned-by-pod": "p-1"}'
     held = HeldRequests().narrow(read("a", pod, '{"phase": "Acknowledged"}'))
     assert held == HeldRequest("u-a", spec(), "Acknowledged", "p-1")
+
+
+@pytest.mark.parametrize("source", DemandSource)
+def test_a_request_is_held_with_what_it_was_made_for(source: DemandSource) -> None:
+    labels = f'{{"bigfleet.lucy.sh/owned-by-{source}": "u-1"}}'
+    assert HeldRequests().narrow(read("a", labels)).source is source
 
 
 def test_without_a_status_a_request_is_pending() -> None:

@@ -10,6 +10,8 @@ from bigfleet.model.actions import UnmetReason
 from bigfleet.model.cluster_reports import (
     ClusterReport,
     ClusterReportReply,
+    DemandSource,
+    NeedSources,
     NeedStanding,
     UnplacedPod,
 )
@@ -179,3 +181,23 @@ def test_the_report_counts_what_the_caches_show() -> None:
         nodes_missing=4,
         crs_skipped=5,
     )
+
+
+def test_needs_that_not_only_pods_ask_for_are_told_with_their_requests() -> None:
+    sources = (
+        (WEB, DemandSource.POD),
+        (WEB, DemandSource.BUFFER),
+        (WEB, DemandSource.BUFFER),
+        (DB, DemandSource.PROVISIONING_REQUEST),
+        (NeedKey("shop", "other", ""), DemandSource.POD),
+        # Untranslatable.
+        (None, DemandSource.BUFFER),
+    )
+    keys = [ObjectKey("ns", f"cr-{number}") for number in range(len(sources))]
+    pairs = list(zip(keys, sources, strict=True))
+    requests = {key: replace(request(""), source=source) for key, (_, source) in pairs}
+    needs = {key: need for key, (need, _) in pairs if need is not None}
+    report = Cluster(requests=requests, needs=needs, pods=()).look().report
+    assert report.sources == (NeedSources("db", "gang", 0, 0, 1), NeedSources("web", "", 1, 2, 0))
+    asked_by = [each.sources for each in report.sources]
+    assert asked_by == [("provisioning-request",), ("pod", "buffer")]

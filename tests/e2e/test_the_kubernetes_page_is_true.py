@@ -17,8 +17,9 @@ from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, CAPACITY_REQUESTS, UPCOMIN
 from bigfleet.kube.names import PREFIX
 from tests.architecture.pages import Block, blocks_of
 from tests.architecture.tree import ROOT
+from tests.e2e.assets import require
 from tests.e2e.page_shell import PageShell, page_shell
-from tests.e2e.rig.__main__ import BUFFERS, programs_path, tls_of
+from tests.e2e.rig.__main__ import BUFFERS, PROVISIONING_REQUESTS, programs_path, tls_of
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.makers import OwnCluster
 from tests.e2e.rig.node_actor import NodeActor, acting
@@ -58,7 +59,8 @@ async def test_the_page_joins_a_cluster_and_leaves_again(
     own_cluster: OwnCluster, tmp_path: Path
 ) -> None:
     cluster = await own_cluster("shop")
-    await cluster.apply_crds(BUFFERS.read_text())
+    definitions = (BUFFERS, require(PROVISIONING_REQUESTS))
+    await cluster.apply_crds(*(file.read_text() for file in definitions))
     folder = tmp_path / "reader"
     folder.mkdir()
     own = _substitutes(cluster)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.cli.shard_commands.rig import run
 from tests.e2e.joined import JoinedCluster, join
-from tests.e2e.placed import PODWATCH_HASTE
+from tests.e2e.placed import OPERATOR_HASTE, PODWATCH_HASTE
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.fleet import offered
 from tests.e2e.rig.makers import Act, MakeFleet
@@ -71,3 +71,37 @@ async def test_a_pod_tells_that_the_fleet_is_short_that_it_is_covered_and_where_
     assert "untolerated taint" in covered["sentence"]
     steps = {each["name"]: each for each in covered["steps"]}
     assert steps["nodes"]["text"].endswith(f"is Ready, node {bound['node']}")
+
+
+async def test_a_pod_that_fits_nowhere_tells_what_more_was_asked_for_it(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    """Three pods of 5 cpus are 15 cpus: two machines of 7.5 have them. One pod is left over, and
+    there is no third machine for the margin that the operator asks for."""
+    fleet = await make_fleet([offered("bare_metal", 2)])
+    here = await join(east, fleet, act, settings=OPERATOR_HASTE, podwatch_settings=PODWATCH_HASTE)
+    await east.apply(*(pod(name, pod_spec(cpu="5")) for name in ("a", "b", "c")))
+    waiting: list[str] = []
+
+    async def one_is_left_over() -> bool:
+        pods = await east.pods()
+        waiting[:] = [each["metadata"]["name"] for each in pods if not node_name(each)]
+        return len(pods) == 3 and len(waiting) == 1
+
+    await east.until(one_is_left_over, here.operator.shown)
+    told: dict[str, Any] = {}
+
+    async def is_revised() -> bool:
+        told.update(await why(here, waiting[0]))
+        return {"MARGIN", "EVENT"} <= set(_revised(told))
+
+    await east.until(is_revised, lambda: (told, here.operator.shown()))
+    assert told["verdict"] == "COVERED_NOT_PLACED"
+    assert "Insufficient cpu" in told["sentence"]
+
+
+def _revised(told: dict[str, Any]) -> list[str]:
+    """What is told of revised demand: its margin, and the Event on the pod."""
+    texts = [each["text"] for each in told["steps"] if each["name"] == "revised"]
+    margin = ["MARGIN" for text in texts if "(margin): short" in text]
+    return [*margin, *("EVENT" for text in texts if text.startswith("MachinesAddedForStuck"))]

@@ -3,8 +3,7 @@
 import pytest
 
 from bigfleet.model.actions import ActionKind as K
-from bigfleet.model.pauses import Pause, PauseScope, PauseSource
-from bigfleet.shard.rails.pauses import scope_text
+from bigfleet.model.pauses import Pause, PauseScope, PauseSource, scope_text
 from bigfleet.shard.settings import RailSettings
 from tests.pauses.switches import START, asked, shard, switch
 

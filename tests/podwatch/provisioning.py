@@ -71,9 +71,13 @@ class Answers:
     there: CapacityAnswer = YES
     asked: list[list[Need]] = field(default_factory=list)
     looked_at: list[list[NeedKey]] = field(default_factory=list)
+    beside: list[list[Need]] = field(default_factory=list)
 
-    async def would_be_covered(self, needs: Sequence[Need]) -> CapacityAnswer:
+    async def would_be_covered(
+        self, needs: Sequence[Need], beside: Sequence[Need] = ()
+    ) -> CapacityAnswer:
         self.asked.append(list(needs))
+        self.beside.append(list(beside))
         return self.covered
 
     async def are_there(self, needs: Sequence[NeedKey]) -> CapacityAnswer:

@@ -27,7 +27,9 @@ async def test_it_works_until_it_is_told_to_stop_and_gives_the_lease_back(tmp_pa
         async with serving(*words(server, tmp_path)) as running:
             await server.until(lambda: requests(server, "uid-web-1"))
             (off,) = running.logged("provisioning_requests.off")
-            assert "what-if" in off["msg"]
+            assert off["msg"].endswith("shard_addr and cluster_id not set")
+            # It dials nothing but the API server.
+            assert not running.logged("tls.off")
             running.send(signal.SIGTERM)
             assert await running.ended() == 0
             assert running.logged("podwatch.stopped")
@@ -64,7 +66,9 @@ async def test_a_bad_file_of_defaults_is_refused_at_the_start(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--provisioning-requests", "true"], "no shard of this version answers"),
+        (["--provisioning-requests", "true", "--cluster-id", "shop"], "shard_addr: is empty"),
+        (["--provisioning-requests", "true", "--shard-addr", "s:1"], "cluster_id: is empty"),
+        (["--cluster-id", "no spaces"], "cluster_id"),
         (["--buffers", "perhaps"], "is not one of auto, true, false"),
         (["--metrics-addr", "here"], "'here' is not host:port"),
         (["--shard-addr", "there"], "'there' is not host:port"),

@@ -4,6 +4,8 @@ from typing import Any
 
 from bigfleet.kube.buffers import BUFFER_KINDS
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS, PRIORITY_CLASSES
+from bigfleet.operator.settings import OperatorSettings
+from bigfleet.podwatch.driving.buffers import REREAD_SECONDS
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import Json, buffer_json, pod_json
 from tests.podwatch.rig import Lines, acknowledge, fast, requests, running
@@ -87,6 +89,10 @@ async def test_a_percentage_follows_its_scalable() -> None:
             await server.until(lambda: chunks(server) == 5)
             put_deployment(server, 0)
             await server.until(lambda: chunks(server) == 0)
+
+
+def test_a_scalable_is_read_again_within_one_roll_up() -> None:
+    assert OperatorSettings().rollup_interval >= 2 * REREAD_SECONDS
 
 
 async def test_another_template_reaches_the_chunks_that_are_there() -> None:

@@ -272,3 +272,61 @@ async def test_shares_that_garbage_collection_left_are_withdrawn() -> None:
         server.put(CAPACITY_REQUESTS, {"metadata": meta, "spec": {"resources": {}, "priority": 0}})
         async with answered(server, Answers()):
             await server.until(lambda: not requests(server))
+
+
+async def test_the_next_question_counts_what_another_request_was_granted_just_now() -> None:
+    answers = Answers()
+    async with FakeApiServer(RealClock()) as server:
+        prepared(server)
+        server.put(PROVISIONING_REQUESTS, request_json(2))
+        async with answered(server, answers):
+            await server.until(lambda: len(shares(server)) == 2)
+            answers.covered = NO
+            server.put(PROVISIONING_REQUESTS, request_json(1, name="next"))
+            await until(lambda: len(answers.asked) > 1)
+            assert answers.beside[0] == []
+            assert answers.beside[1] == answers.asked[0]
+            await server.until(lambda: waits_for_others(server))
+            await booked(server, 2)
+            await server.until(lambda: ended(server))
+            assert answers.beside[-1] == []
+
+
+def condition_of(server: FakeApiServer, name: str, condition: str) -> str:
+    status: Json = server.get(PROVISIONING_REQUESTS, name, "shop").get("status", {})
+    found = [each for each in status.get("conditions", ()) if each["type"] == condition]
+    return f"{found[0]['status']} {found[0]['reason']}" if found else ""
+
+
+def waits_for_others(server: FakeApiServer) -> bool:
+    return condition_of(server, "next", "Provisioned") == "False OtherBookingsFirst"
+
+
+def ended(server: FakeApiServer) -> bool:
+    return condition_of(server, "next", "Failed") == "True CapacityIsNotFound"
+
+
+@pytest.mark.parametrize("missing", ["shard_addr", "cluster_id"])
+async def test_without_a_shard_to_ask_auto_leaves_them_alone_and_says_what_is_missing(
+    missing: str,
+) -> None:
+    lines = Lines()
+    words: dict[str, Any] = {"shard_addr": "127.0.0.1:1", "cluster_id": "shop", missing: ""}
+    async with FakeApiServer(RealClock()) as server:
+        prepared(server)
+        server.put(PROVISIONING_REQUESTS, request_json(1))
+        async with running(server, lines=lines, **words) as process:
+            server.put(PODS, pod_json("web-1"))
+            await server.until(lambda: requests(server, "uid-web-1"))
+            assert len(process.provisioning) == 0
+    (off,) = lines.of("provisioning_requests.off")
+    assert f"{missing} not set" in off
+
+
+async def test_with_a_shard_named_auto_asks_it_and_its_absence_is_in_the_status() -> None:
+    async with FakeApiServer(RealClock()) as server:
+        prepared(server)
+        server.put(PROVISIONING_REQUESTS, request_json(1))
+        async with running(server, shard_addr="127.0.0.1:1", cluster_id="shop"):
+            await server.until(lambda: says(server, "Provisioned") == "False ShardDoesNotAnswer")
+            assert shares(server) == []

@@ -9,7 +9,7 @@ from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import StatusCondition
 from bigfleet.kube.provisioning_requests import ATOMIC_SCALE_UP, CHECK_CAPACITY, ProvisioningRequest
 from bigfleet.model.instants import instant_text
-from bigfleet.podwatch.capacity_questions import CapacityAnswer
+from bigfleet.podwatch.capacity_questions import CapacityAnswer, Verdict
 from bigfleet.podwatch.conditions import merged
 from bigfleet.podwatch.provisioning_requests import BookingPlan, BookingRefusal
 from bigfleet.podwatch.provisioning_status import Phase, standing_of
@@ -195,12 +195,88 @@ def test_a_moment_without_cover_revokes_nothing_and_a_minute_of_it_does() -> Non
 
 
 def test_a_booking_that_pods_have_used_up_is_not_asked_about() -> None:
-    life = Life(there=NO)
-    life.look()
-    life.left = 0
+    life = Life()
+    life.run(10)
+    life.asked.clear()
+    life.left, life.there = 0, NO
     life.run(500)
     assert Question.ARE_THERE not in life.asked
     assert life.says("CapacityRevoked") == ""
+
+
+@pytest.mark.parametrize("of", [CHECK_CAPACITY, ATOMIC_SCALE_UP])
+def test_a_booking_that_pods_use_up_before_it_is_confirmed_is_confirmed(of: str) -> None:
+    life = Life(of=of, there=UNKNOWN)
+    life.run(20)
+    assert life.says("Provisioned") == "False CapacityRequested"
+    life.left = 0
+    life.run(5)
+    assert life.says("Provisioned").startswith("True")
+
+
+def test_a_check_whose_needs_are_short_once_the_shard_decides_is_not_confirmed_but_fails() -> None:
+    """Another cluster was told yes at the same time, and has the machines."""
+    life = Life(there=NO)
+    life.run(20)
+    assert life.says("Provisioned") == "False CapacityRequested"
+    life.run(40)
+    assert life.says("Failed") == "True CapacityIsNotFound"
+    assert "supply.none" in life.text("Failed")
+    assert life.books is False
+
+
+def test_a_check_is_confirmed_while_machines_come_and_an_atomic_request_when_they_are_there() -> (
+    None
+):
+    check, atomic = Life(there=ARRIVING), Life(of=ATOMIC_SCALE_UP, there=ARRIVING)
+    check.run(20)
+    atomic.run(20)
+    assert check.says("Provisioned") == "True CapacityIsFound"
+    assert atomic.says("Provisioned") == "False CapacityRequested"
+    atomic.there = YES
+    atomic.run(5)
+    assert atomic.says("Provisioned") == "True CapacityIsProvisioned"
+
+
+@pytest.mark.parametrize("of", [CHECK_CAPACITY, ATOMIC_SCALE_UP])
+def test_what_a_shard_decided_before_it_had_the_booking_confirms_nothing(of: str) -> None:
+    """Pods of the same Need run already, so it is met until the shard counts the booking too."""
+    life = Life(of=of, there=replace(YES, cycle=40))
+    life.run(30)
+    assert life.says("Provisioned") == "False CapacityRequested"
+    life.there = replace(YES, cycle=41)
+    life.run(10)
+    assert life.says("Provisioned") == "False CapacityRequested"
+    assert life.steps.is_unheard(UID)
+    life.there = replace(YES, cycle=42)
+    life.run(5)
+    assert life.says("Provisioned").startswith("True")
+    assert not life.steps.is_unheard(UID)
+
+
+def test_a_shard_that_starts_anew_counts_its_cycles_anew() -> None:
+    life = Life(there=replace(YES, cycle=40))
+    life.look()
+    life.there = replace(YES, cycle=3)
+    life.run(10)
+    assert life.says("Provisioned") == "False CapacityRequested"
+    life.there = replace(YES, cycle=5)
+    life.run(5)
+    assert life.says("Provisioned") == "True CapacityIsFound"
+
+
+@pytest.mark.parametrize("of", [CHECK_CAPACITY, ATOMIC_SCALE_UP])
+def test_a_no_beside_other_bookings_is_asked_again_soon_and_fails_nothing(of: str) -> None:
+    life = Life(of=of, covered=CapacityAnswer(Verdict.OTHERS_FIRST, "beside 1 booking"))
+    life.run(61)
+    assert life.says("Provisioned") == "False OtherBookingsFirst"
+    assert life.says("Failed") == ""
+    # Every five seconds, at the same pace.
+    assert len(life.asked) == 13
+    assert not life.steps.is_unheard(UID)
+    life.covered = YES
+    life.run(10)
+    assert life.says("Provisioned").startswith("True")
 
 
 @pytest.mark.parametrize("of", [CHECK_CAPACITY, ATOMIC_SCALE_UP])
@@ -258,6 +334,17 @@ def test_what_cannot_be_read_any_more_leaves_a_booking_as_it_is() -> None:
     life.restart()
     life.run(100)
     assert (life.phase, life.books) == (Phase.BOOKED, True)
+
+
+def test_a_crowd_of_requests_looks_more_rarely() -> None:
+    """A thousand bookings are four listings a second, not thirty."""
+    life = Life()
+    for number in range(1000):
+        life.steps.answered(f"other-{number}", Question.ARE_THERE, YES, life.at)
+    life.run(10)
+    life.asked.clear()
+    life.run(550)
+    assert life.asked == [Question.ARE_THERE] * 2
 
 
 def test_what_is_over_is_forgotten() -> None:

@@ -136,7 +136,8 @@ def test_the_verb_of_an_entry_is_one_of_the_command_line(path: str) -> None:
 WHO = {
     "/bigfleet.v1alpha1.Shard/Session": ["cluster"],
     "/bigfleet.admin.v1alpha1.ShardAdmin/Pause": ["admin"],
-    "/bigfleet.admin.v1alpha1.ShardAdmin/ListNeeds": ["admin", "readonly"],
+    "/bigfleet.admin.v1alpha1.ShardAdmin/ListMachines": ["admin", "readonly"],
+    "/bigfleet.admin.v1alpha1.ShardAdmin/ListNeeds": ["admin", "readonly", "cluster"],
     "/bigfleet.v1alpha1.Coordinator/ReportShard": ["shard"],
     "/bigfleet.v1alpha1.CapacityProvider/Create": ["admin", "shard"],
     "/bigfleet.v1alpha1.CapacityProvider/List": ["admin", "readonly", "shard"],

@@ -154,3 +154,29 @@ def test_what_is_told_is_what_the_decisions_say(seed: int) -> None:
     for name, side_of in (("before", answer.base), ("after", answer.changed)):
         sides = [getattr(cluster, name) for cluster in answer.clusters]
         assert sum(each.unmet for each in sides) == side_of.unsatisfied_needs
+
+
+@settings(max_examples=100)
+@given(seed=SEEDS)
+def test_added_demand_is_covered_where_the_edited_file_is_short_of_nothing_for_it(
+    seed: int,
+) -> None:
+    """Also where the Need was short before, and where more important Needs are short."""
+    fleet, chance = fleet_of_seed(seed), Random(seed)
+    overlay = tuple(_edit(chance, fleet, 6) for _ in range(3))
+    if fleet.needs:
+        # More of what is asked for already.
+        overlay = (*overlay, AddDemand(chance.choice(fleet.needs).need))
+    answer = once(engine_input_of(fleet), overlay, "1")
+    planned = decide_fleet(edited(fleet, overlay))
+    added = {edit.need.key for edit in overlay if isinstance(edit, AddDemand)}
+    assert [each.key for each in answer.added] == list(
+        dict.fromkeys(edit.need.key for edit in overlay if isinstance(edit, AddDemand))
+    )
+    verdicts = {v.need.key: v for v in planned.verdicts if v.need.key in added and not v.folded}
+    for told in answer.added:
+        if (verdict := verdicts.get(told.key)) is None:
+            continue
+        short = not verdict.satisfied and bool(verdict.unresolved.positive().amounts)
+        assert told.covered is not short, (told, verdict)
+        assert bool(told.code and told.sentence) is short

@@ -189,3 +189,22 @@ def test_a_new_cluster_joins_and_a_cluster_leaves(fleet: str) -> None:
     assert clusters["late"]["machines"] == 1
     assert clusters["batch"]["machines"] == 0
     assert document["changed"]["actionsByKind"] == {"Bootstrap": 4, "Reclaim": 3}
+
+
+def test_added_demand_is_told_whether_or_not_it_was_short_before(fleet: str) -> None:
+    """8 of 15 machines are free or lower; shop has 72 of its 72 cores, batch 24 of 24."""
+
+    def added(priority: int, cpu: int) -> dict[str, object]:
+        need = f"{{cluster: batch, priority: {priority}, aggregateResources: {{cpu: {cpu}}}, "
+        said = run("--fleet", fleet, "--demand", need + "minUnit: {cpu: 8}}", "-ojson")
+        assert said.exit_code == 0, said.output
+        (told,) = json.loads(said.output)["added"]
+        return {name: told[name] for name in ("covered", "code")}
+
+    # Three bare metal machines are left over.
+    assert added(100, 24) == {"covered": True, "code": ""}
+    assert added(100, 32)["covered"] is False
+    # More important than what shop holds: it may take them.
+    assert added(2000, 72) == {"covered": True, "code": ""}
+    assert added(2000, 800)["covered"] is False
+    assert added(2000, 800)["code"]

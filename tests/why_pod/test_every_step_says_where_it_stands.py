@@ -157,6 +157,13 @@ def test_a_pod_that_should_ask_and_has_no_request_says_what_is_known_of_the_cont
     assert said in text
 
 
+def test_volumes_and_a_booking_are_named_among_what_may_keep_a_pod_from_asking() -> None:
+    kept = replace(POD, claims=("data-0",), booking="batch-7")
+    _, text = asked(pod=kept, controller=ControllerFacts("a", 3.0))
+    assert "its volumes (data-0) are where no machine of the fleet is" in text
+    assert "its share of ProvisioningRequest batch-7 is on its way" in text
+
+
 def test_what_of_the_pod_is_not_translated_is_told_once() -> None:
     note = ToldEvent("UnsupportedOperator", "BigFleet cannot ask for machines by comparison")
     answer = explain_pod(chain(pod=replace(POD, notes=(note,), events=(note,))))

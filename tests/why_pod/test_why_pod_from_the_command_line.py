@@ -162,6 +162,18 @@ async def test_a_controller_that_is_down_is_told_by_its_lease(east: PodsCluster)
     assert "podwatch-a has not renewed its lease for 30" in await east.shown(POD)
 
 
+async def test_claims_of_volumes_and_a_booking_are_read_from_the_pod(east: PodsCluster) -> None:
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data-0"}}
+    consumes = {"autoscaling.x-k8s.io/consume-provisioning-request": "batch-7"}
+    east.pod(volumes=[claim], annotations=consumes)
+    spec = {"holderIdentity": "podwatch-a", "renewTime": instant_text(RealClock().now())}
+    meta = {"name": "bigfleet-podwatch", "namespace": "bigfleet"}
+    east.server.put(LEASES, {"metadata": meta, "spec": spec})
+    text = await east.shown(POD)
+    assert "its volumes (data-0)" in text
+    assert "ProvisioningRequest batch-7" in text
+
+
 async def test_a_young_pod_that_is_not_judged_is_waited_for(east: PodsCluster) -> None:
     east.pod(judged=False)
     ahead = instant_text((RealClock().now() // 10**9 + 60) * 10**9)

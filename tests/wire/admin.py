@@ -9,6 +9,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    NeedSources,
     NeedStanding,
     ReceivedReport,
     RefusedReclaim,
@@ -71,6 +72,7 @@ from bigfleet.model.shard_views import (
     DrainStage,
     DrainView,
     FailedView,
+    MachineLoss,
     MachineQuery,
     MachineView,
     MatchingSupply,
@@ -98,6 +100,7 @@ from bigfleet.model.verifier_views import (
     VerifierView,
 )
 from bigfleet.model.what_if import (
+    AddedNeed,
     ClusterDelta,
     ClusterSide,
     Move,
@@ -147,6 +150,12 @@ STATUS = ShardStatus(
     verifier_incidents=1,
     verifier_incident="Delete of bm-1 vetoed (V2)",
     verifier_error="broken",
+    losses=(
+        MachineLoss("failed", "shop", "sim", CapacityType.SPOT, 3, 20, 21, "sp-1", "taken back"),
+    ),
+    lost_waiting=2,
+    journal_error="the journal cannot be written: No space left on device",
+    data_dir="/var/lib/bigfleet",
 )
 POLICY = VerifierPolicy(("0 22 * * fri for 60h cluster=shop",), 120.5, 0.25)
 VERIFIER = VerifierView(
@@ -180,6 +189,7 @@ REPORT = ClusterReport(
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
     refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
+    sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
 )
 REPLY = ClusterReportReply(
     (
@@ -327,6 +337,7 @@ BLOCKED = NeedRow(
     "bigfleet resume p-1 --reason WHY",
     3,
     4,
+    sources=("pod", "buffer"),
 )
 assert FULL.reservation is not None
 EXPLAINED_NEED = NeedExplanation(
@@ -402,6 +413,10 @@ COMPARED = WhatIfAnswer(
     5,
     ("zone-loss b",),
     ("a warning",),
+    (
+        AddedNeed(NeedKey("shop", "p=1|x", ""), False, "supply.none", "no machine fits"),
+        AddedNeed(NeedKey("bank", "p=2|x", ""), True),
+    ),
 )
 
 

@@ -144,6 +144,14 @@ TOO_MUCH: dict[str, tuple[pb.ClusterReport, str]] = {
         pb.ClusterReport(cluster_id="shop", stuck=[pb.StuckNeed(pods=-1)]),
         r"report.stuck\[0\].pods is -1",
     ),
+    "too many Needs with sources": (
+        pb.ClusterReport(cluster_id="shop", sources=[pb.NeedSources()] * 2_001),
+        "report.sources names 2001 Needs",
+    ),
+    "a negative number of requests of a source": (
+        pb.ClusterReport(cluster_id="shop", sources=[pb.NeedSources(buffers=-1)]),
+        r"report.sources\[0\] has a count of -1",
+    ),
     "too many Needs asked for": (
         pb.ClusterReport(cluster_id="shop", ask=[pb.AskedNeed()] * 2_001),
         "report.ask names 2001 Needs",

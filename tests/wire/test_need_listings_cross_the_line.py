@@ -1,6 +1,7 @@
 """ListNeeds: what is asked is checked, and what is told has bounds."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +17,17 @@ from bigfleet.wire.need_listings import (
     need_listing,
     need_query_message,
 )
-from tests.wire.admin import BLOCKED, SERVED
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
+from tests.wire.admin import BLOCKED, LISTING, SERVED, ScriptedAdmin
+from tests.wire.certificates import Authority
+from tests.wire.sessions import ScriptedShard, line_to
 
 
 @pytest.mark.parametrize(
-    "query", [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9")], ids=["all", "some"]
+    "query",
+    [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9", ("pod", "buffer"))],
+    ids=["all", "some"],
 )
 def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
     sent = need_query_message(query).SerializeToString()
@@ -38,6 +45,13 @@ def test_unknown_states_are_refused_with_the_known_ones(states: tuple[int, ...])
     request = pb.ListNeedsRequest(states=states)  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="met, arriving, blocked, short") as rejected:
         NEED_QUERY.record(request)
+    assert rejected.value.code is Code.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("sources", [("pods",), ("pod", ""), ("pod",) * 1000])
+def test_unknown_sources_are_refused_with_the_known_ones(sources: tuple[str, ...]) -> None:
+    with pytest.raises(Rejected, match="pod, buffer, provisioning-request") as rejected:
+        NEED_QUERY.record(pb.ListNeedsRequest(sources=sources))
     assert rejected.value.code is Code.INVALID_ARGUMENT
 
 
@@ -65,3 +79,28 @@ def test_what_a_provider_said_makes_no_row_grow() -> None:
 def test_a_listing_without_frames_says_that_nothing_was_computed() -> None:
     listing = need_listing(pb.ListNeedsHeader(), ())
     assert (listing.cycle, listing.counts, listing.rows) == (0, NeedCounts(), ())
+
+
+async def test_a_cluster_lists_its_own_needs_without_what_is_the_fleets(tmp_path: Path) -> None:
+    authority, people = Authority(tmp_path), ScriptedAdmin()
+    async with line_to(
+        ScriptedShard(),
+        server_tls=authority.leaf("server"),
+        extra_services=[RpcService(SHARD_ADMIN, people)],
+    ) as line:
+        address = line.client.address
+        shop = authority.leaf("shop", "bigfleet://cluster/shop")
+        async with ShardAdminClient(address, shop) as client:
+            told = await client.needs(NeedQuery("shop"))
+            for query in (NeedQuery(), NeedQuery("bank")):
+                with pytest.raises(Rejected) as rejected:
+                    await client.needs(query)
+                assert rejected.value.code is Code.PERMISSION_DENIED
+        reader = authority.leaf("reader", "bigfleet://readonly")
+        async with ShardAdminClient(address, reader) as client:
+            assert await client.needs(NeedQuery("shop")) == LISTING
+    assert people.asked == [("list_needs", NeedQuery("shop"))] * 2
+    (row, _) = told.rows
+    assert (row.state, row.reason.code) == (BLOCKED.state, BLOCKED.reason.code)
+    assert row.reason.text == BLOCKED.reason.text
+    assert not any((row.reason.facts, row.reason.refs, row.remedy, row.further, row.view.supply))

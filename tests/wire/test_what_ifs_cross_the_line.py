@@ -167,3 +167,8 @@ async def test_a_cluster_asks_about_its_own_demand_and_hears_of_itself_only(tmp_
     assert not told.newly_met
     assert not told.changed.machines_by_state
     assert told.cycle == admin.COMPARED.cycle
+    assert [n.key.cluster for n in told.added] == ["shop"]
+
+
+async def test_an_answer_arrives_as_it_was_given() -> None:
+    assert read_answer(answer_bytes(admin.COMPARED)) == admin.COMPARED

@@ -49,8 +49,13 @@ def run_daemon(
     configuration: Configuration,
     settings: type[S],
     made: "Callable[[S, ProcessContext], Process]",
+    *,
+    dials: bool = True,
 ) -> NoReturn:
-    """Ends the operating system's process, or exits with a refusal where it must not start."""
+    """Ends the operating system's process, or exits with a refusal where it must not start.
+
+    `dials`: it has lines of our own services, which are plain without certificates.
+    """
     import asyncio
 
     from bigfleet.edge.driver import RealClock
@@ -63,7 +68,7 @@ def run_daemon(
     tls = None
     if configuration.has(TlsSettings):
         tls = configuration.of(TlsSettings).files()
-        if tls is None:
+        if tls is None and dials:
             log.warning("tls.off", msg=_NO_CERTIFICATES)
 
     async def served() -> NoReturn:

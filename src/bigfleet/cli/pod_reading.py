@@ -177,6 +177,8 @@ class PodReader:
             not_yet,
             tuple(ToldEvent(each.reason, each.text) for each in notes),
             await self._events(pod.metadata.namespace, pod.metadata.uid),
+            tuple(each.name for each in watched.claims) if watched is not None else (),
+            watched.consumes if watched is not None else "",
         )
 
     def _why_no_demand(

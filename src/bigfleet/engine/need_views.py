@@ -81,8 +81,11 @@ class NeedViews:
             same_candidates=self.same_candidates(row) if short else (),
         )
 
+    def key(self, row: int) -> NeedKey:
+        return self._outcome.key(row)
+
     def need_id(self, row: int) -> str:
-        return self._outcome.key(row).need_id
+        return self.key(row).need_id
 
     def claims(self, row: int) -> int:
         """How many machines count for a Need."""

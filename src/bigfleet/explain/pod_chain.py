@@ -240,22 +240,25 @@ def _request_missing(facts: ChainFacts) -> str:
         return f"whether there is one could not be read: {facts.requests_unread}"
     text = "the pod controller has not made one"
     if facts.controller is not None:
-        return f"{text}: {_controller_text(facts.controller)}"
+        return f"{text}: {_controller_text(facts.controller, facts.pod)}"
     if facts.controller_unread:
         return f"{text}; whether it runs could not be read: {facts.controller_unread}"
     return f"{text}: no lease bigfleet-podwatch is in this cluster, so bigfleet podwatch never ran"
 
 
-def _controller_text(lease: ControllerFacts) -> str:
+def _controller_text(lease: ControllerFacts, pod: PodFacts | None) -> str:
     if not lease.holder or lease.renewed_seconds is None:
         return "no replica of bigfleet podwatch holds its lease"
     if lease.renewed_seconds > lease.duration_seconds:
         since = f"{lease.renewed_seconds:.0f} s"
         return f"{lease.holder} has not renewed its lease for {since}, so bigfleet podwatch is down"
-    return (
-        f"{lease.holder} runs, so it has not seen the pod yet, or its settings leave the pod out "
-        "(exclude_namespaces, taints); its log and the pod's Events say which"
-    )
+    may_be = ["it has not seen the pod yet", "its settings leave the pod out (exclude_namespaces)"]
+    if pod is not None and pod.claims:
+        claims = ", ".join(pod.claims)
+        may_be.append(f"its volumes ({claims}) are where no machine of the fleet is")
+    if pod is not None and pod.booking:
+        may_be.append(f"its share of ProvisioningRequest {pod.booking} is on its way")
+    return f"{lease.holder} runs, so {', or '.join(may_be)}; the pod's Events and its log say which"
 
 
 def _operator_step(facts: ChainFacts, request: RequestFacts) -> ChainStep | None:

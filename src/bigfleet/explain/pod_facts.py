@@ -41,6 +41,10 @@ class PodFacts:
     #: What of the pod is not translated.
     notes: tuple[ToldEvent, ...] = ()
     events: tuple[ToldEvent, ...] = ()
+    #: Claims of its volumes, which may keep it to machines that are not the fleet's.
+    claims: tuple[str, ...] = ()
+    #: The ProvisioningRequest whose booking it uses; empty: none.
+    booking: str = ""
 
 
 @dataclass(frozen=True, slots=True)

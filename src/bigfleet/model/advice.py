@@ -153,6 +153,32 @@ _RAILS = {
         _STATUS,
         "make the disk of the shard's data_dir writable: free space on it, or correct its rights",
     ),
+    "rail.journal": Advice(
+        "The journal cannot be written, such as on a full disk. Decisions go on; the cycles that"
+        " are not recorded cannot be replayed or explained later, and are told as a gap.",
+        _STATUS,
+        "free space on the disk of the shard's data_dir, or correct its rights; it is tried again"
+        " with every cycle",
+    ),
+    "rail.coordinator": Advice(
+        "The shard does not reach its coordinator. It goes on with the machines, quotas and pauses"
+        " it knows of; nothing moves to or from it.",
+        ("bigfleet status", "bigfleet shards"),
+        "bring the coordinator back: its process, its certificate, the network between",
+    ),
+    "rail.rollup-refused": Advice(
+        "Roll-ups of clusters break the protocol or its limits. The last one that was taken stays"
+        " in force.",
+        ("bigfleet clusters", "bigfleet clusters show CLUSTER"),
+        "read what is refused and why, and correct it in the operator or its cluster",
+    ),
+    "rail.verifier-broken": Advice(
+        "The check of plans fails itself. What is acquired passes; nothing is reclaimed, preempted"
+        " or deleted until it works.",
+        ("bigfleet reports verifier",),
+        "keep the journal and report it with bigfleet replay DIR --redact OUT; a restart of the"
+        " shard starts the check anew",
+    ),
     "rail.max-actions": Advice(
         "More actions were decided than may be started in one cycle; the most urgent came first.",
         _STATUS,
@@ -333,6 +359,34 @@ _SUPPLY = {
     ),
 }
 
+_LOSSES = {
+    "machines.failed": Advice(
+        "Machines are Failed: their provider says so, or a step took longer than its deadline.",
+        ("bigfleet machines --failed",),
+        "run the command that bigfleet machines --failed names for each; most come back by"
+        " themselves",
+    ),
+    "machines.lost": Advice(
+        "Machines that served clusters went within the last quarter of an hour: their provider took"
+        " them back, calls them Failed or lists them no more. A wave of Spot machines looks so.",
+        ("bigfleet status", *_NEEDS),
+        "nothing: they are replaced by themselves, cheapest first. A higher interruption penalty"
+        " keeps a workload from Spot machines",
+    ),
+    "nodes.lost": Advice(
+        "Machines run for their provider, and their clusters have no usable Node of them: it never"
+        " joined, is gone, or stays unhealthy. They are given back, a fifth of a cluster at once.",
+        ("bigfleet status", "bigfleet machines story ID"),
+        "nothing: they are replaced by themselves. If many go, see in the cluster who deletes Nodes"
+        " or why they are not ready",
+    ),
+    "needs.waiting": Advice(
+        "Needs are blocked or short, or pods of theirs are stuck.",
+        _NEEDS,
+        "do what bigfleet needs --unmet names for each of them",
+    ),
+}
+
 _ON_ITS_WAY = {
     "flight.ordered": Advice(
         "Machines are ordered for the Need and wait for their turn.",
@@ -456,6 +510,7 @@ ADVICE: dict[str, Advice] = {
     **_REBALANCE,
     **_SHAPE,
     **_SUPPLY,
+    **_LOSSES,
     **_ON_ITS_WAY,
     **_CONTENTION,
     **_ECONOMY,

@@ -68,6 +68,31 @@ class StuckNeed:
     pods: int
 
 
+class DemandSource(StrEnum):
+    """What CapacityRequests are made for."""
+
+    #: Or by hand, or by a program of yours.
+    POD = "pod"
+    BUFFER = "buffer"
+    PROVISIONING_REQUEST = "provisioning-request"
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSources:
+    """A Need that not only pods ask for: its CapacityRequests by what they are made for."""
+
+    fingerprint: str
+    group: str
+    pods: int = 0
+    buffers: int = 0
+    provisioning_requests: int = 0
+
+    @property
+    def sources(self) -> tuple[DemandSource, ...]:
+        counts = (self.pods, self.buffers, self.provisioning_requests)
+        return tuple(source for source, count in zip(DemandSource, counts, strict=True) if count)
+
+
 @dataclass(frozen=True, slots=True)
 class RefusedReclaim:
     """An instruction that a cluster does not obey now: pods would have no place to go."""
@@ -104,6 +129,8 @@ class ClusterReport:
     #: Needs the reply must speak of, as (fingerprint, group).
     ask: tuple[tuple[str, str], ...] = ()
     refused: tuple[RefusedReclaim, ...] = ()
+    #: Needs that not only pods ask for; all others are the pods'.
+    sources: tuple[NeedSources, ...] = ()
 
     @property
     def nodes(self) -> int:

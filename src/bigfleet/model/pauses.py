@@ -57,3 +57,18 @@ class Pause:
         if not (self.owner or self.created_by):
             return ""
         return who_text(self.owner, self.created_by)
+
+
+def scope_text(scope: PauseScope) -> str:
+    """`everything`, or `Reclaim of cluster shop`."""
+    if scope.everything:
+        return "everything"
+    if scope.rebalance_only:
+        return "rebalancing"
+    kinds = " and ".join(kind.label for kind in scope.kinds) or "every action"
+    parts = [kinds]
+    if scope.cluster_ids:
+        parts.append(f"of cluster {' and '.join(scope.cluster_ids)}")
+    if scope.shard_ids:
+        parts.append(f"on {' and '.join(scope.shard_ids)}")
+    return " ".join(parts)

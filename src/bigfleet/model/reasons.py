@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bigfleet.model.finding_sentences import FINDING_TEMPLATES
 from bigfleet.model.quantities import BadQuantity, quantity_of, readable_text
 
 Facts = Mapping[str, Any]
@@ -72,6 +73,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.paused": (
         1,
         (
+            "{scope} is paused by {owner} since {since}, {ends}: {why}",
             "paused by {owner} since {since}: {why}",
             "paused by {owner}: {why}",
             "actuation is paused",
@@ -86,8 +88,22 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         1,
         ("cluster {cluster} loses at most {cap} of its {configured} machines a minute to others",),
     ),
-    "rail.quarantine.rollup": (1, ("the last roll-up of cluster {cluster} is held as suspicious",)),
-    "rail.quarantine.list": (1, ("the last List of provider {provider} is held as suspicious",)),
+    "rail.quarantine.rollup": (
+        1,
+        (
+            "roll-ups of cluster {cluster} are held as suspicious since {since} ({what}): it keeps"
+            " its machines, and is believed if it says the same after {until}",
+            "the last roll-up of cluster {cluster} is held as suspicious",
+        ),
+    ),
+    "rail.quarantine.list": (
+        1,
+        (
+            "Lists of provider {provider} are held as suspicious since {since} ({what}): no machine"
+            " is removed, and they are believed if they say the same after {until}",
+            "the last List of provider {provider} is held as suspicious",
+        ),
+    ),
     "rail.first-rollup": (1, ("cluster {cluster} has not reported yet",)),
     "rail.verifier": (
         1,
@@ -118,6 +134,10 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.backoff": (
         1,
         (
+            "offering {offering} rests since {since} after failed Creates ({what}): nothing is"
+            " bought there before {until}; so {others:does/do} {others} more",
+            "offering {offering} rests since {since} after failed Creates ({what}): nothing is"
+            " bought there before {until}",
             "{subject} rests for {left:time} more after {what}",
             "{subject} rests after {what}",
         ),
@@ -136,7 +156,14 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         ("all {allocated:n machine} granted of {provider} in {region} {allocated:is/are} in use",),
     ),
     "rail.no-session": (1, ("cluster {cluster} is not connected; its Reclaims wait for it",)),
-    "rail.store": (1, ("state.db cannot be written ({problem}); no new drain is begun",)),
+    "rail.store": (
+        1,
+        (
+            "coordinator {replica} cannot write its store ({problem}): nothing is changed there,"
+            " and shards go on with what they have",
+            "state.db cannot be written ({problem}); no new drain is begun",
+        ),
+    ),
     "rail.max-actions": (
         1,
         ("{budget} actions a cycle, and more urgent ones came first; the next cycle follows",),
@@ -408,6 +435,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             " at {pricePerHour:$}/h comes after them in keep order",
         ),
     ),
+    **FINDING_TEMPLATES,
 }
 
 

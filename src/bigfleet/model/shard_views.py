@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import ReceivedReport
-from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.machines import CapacityType, Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
@@ -309,6 +309,8 @@ class NeedRow:
     stuck_pods: int = 0
     #: Of a Need that is short: what else stands in its way.
     further: tuple[ToldReason, ...] = ()
+    #: What it is asked for by (`DemandSource`); empty: its cluster does not tell.
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +344,8 @@ class NeedQuery:
     states: tuple[NeedState, ...] = ()
     #: Only Needs whose id begins so; empty: all.
     id_prefix: str = ""
+    #: Only what one of these asks for (`DemandSource`); empty: all.
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +379,24 @@ class CoordinatorLink:
     last_report_at: Instant | None = None
     term: int = 0
     last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoss:
+    """Machines that served a cluster and are gone, or lost their Node, within the last minutes."""
+
+    #: By their provider: failed, taken_back, vanished; by the cluster: never_joined, node_gone,
+    #: unhealthy.
+    cause: str
+    cluster: str
+    provider: str
+    capacity_type: CapacityType
+    machines: int
+    first_at: Instant
+    last_at: Instant = 0
+    #: The newest of them, and what its provider said of it.
+    example: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +440,13 @@ class ShardStatus:
     verifier_incident: str = ""
     #: Why the verifier itself fails; empty: it works.
     verifier_error: str = ""
+    #: The newest first.
+    losses: tuple[MachineLoss, ...] = ()
+    #: Machines their clusters report as lost and the shard does not give up yet.
+    lost_waiting: int = 0
+    #: Why cycles are not recorded now; empty: they are.
+    journal_error: str = ""
+    data_dir: str = ""
 
     @property
     def ready(self) -> bool:

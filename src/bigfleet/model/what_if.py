@@ -248,6 +248,22 @@ class NeedChange:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedNeed:
+    """A Need that the overlay adds to, as it would stand: all of it, not only what is added."""
+
+    key: NeedKey
+    #: By what is there, what can be bought and what its priority lets it take.
+    covered: bool
+    #: The deciding reason, and all reasons as one text; empty where it is covered.
+    code: str = ""
+    sentence: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"need/{self.key.cluster}/{self.key.need_id}"
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """Machines preempted from one cluster for another."""
 
@@ -305,6 +321,8 @@ class WhatIfAnswer:
     #: Canonical, in order.
     overlay: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    #: What AddDemand names, each Need once, whether or not it was short before.
+    added: tuple[AddedNeed, ...] = ()
     #: None: one cycle was asked for.
     settling: Settling | None = None
 
@@ -316,6 +334,8 @@ def part_of_cluster(answer: WhatIfAnswer, cluster: str) -> WhatIfAnswer:
     own = tuple(c for c in answer.clusters if c.cluster == cluster)
     before = WhatIfSide(unsatisfied_needs=sum(c.before.unmet for c in own))
     after = WhatIfSide(unsatisfied_needs=sum(c.after.unmet for c in own))
+    added = tuple(n for n in answer.added if n.key.cluster == cluster)
+    counts = (len(unmet), len(met))
     return WhatIfAnswer(
-        answer.cycle, before, after, own, unmet, met, len(unmet), len(met), overlay=answer.overlay
+        answer.cycle, before, after, own, unmet, met, *counts, overlay=answer.overlay, added=added
     )

@@ -3,10 +3,12 @@
 Equal specs are kept once, and nothing of the page a request came in.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bigfleet.kube.names import OWNED_BY_POD
+from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD, OWNED_BY_PROVISIONING_REQUEST
 from bigfleet.kube.objects import CapacityRequest
+from bigfleet.model.cluster_reports import DemandSource
 
 #: Specs remembered as seen before; a full memory starts anew.
 _MEMORY = 100_000
@@ -20,6 +22,7 @@ class HeldRequest:
     phase: str
     #: UID of the pod it was made for; empty where podwatch did not make it.
     pod_uid: str
+    source: DemandSource = DemandSource.POD
 
 
 class HeldRequests:
@@ -36,4 +39,13 @@ class HeldRequests:
                 self._specs.clear()
             known = self._specs[spec] = spec
         meta = request.metadata
-        return HeldRequest(meta.uid, known, request.status.phase, meta.labels.get(OWNED_BY_POD, ""))
+        pod = meta.labels.get(OWNED_BY_POD, "")
+        return HeldRequest(meta.uid, known, request.status.phase, pod, _source(meta.labels))
+
+
+def _source(labels: Mapping[str, str]) -> DemandSource:
+    if OWNED_BY_BUFFER in labels:
+        return DemandSource.BUFFER
+    if OWNED_BY_PROVISIONING_REQUEST in labels:
+        return DemandSource.PROVISIONING_REQUEST
+    return DemandSource.POD

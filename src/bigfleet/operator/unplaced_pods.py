@@ -18,10 +18,13 @@ from bigfleet.kube.objects import Node, ObjectKey
 from bigfleet.model.cluster_reports import (
     MOST_EXAMPLES,
     MOST_MACHINES,
+    MOST_NAMED_NEEDS,
     STALE_AFTER,
     ClusterReport,
     ClusterReportReply,
+    DemandSource,
     LostMachine,
+    NeedSources,
     NeedStanding,
     RefusedReclaim,
     StuckNeed,
@@ -46,6 +49,9 @@ class Request(Protocol):
     @property
     def pod_uid(self) -> str:
         """Of the pod it was made for; empty where podwatch did not make it."""
+
+    @property
+    def source(self) -> DemandSource: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +149,26 @@ class UnplacedPods:
             stuck=sight.stuck,
             ask=sight.ask,
             refused=sight.refused,
+            sources=self._sources(sight.requests),
         )
         return PodsReport(report, tuple(covered))
+
+    def _sources(self, requests: Mapping[ObjectKey, Request]) -> tuple[NeedSources, ...]:
+        """Of Needs that not only pods ask for, in the order of their keys."""
+        pods = DemandSource.POD
+        special = {key for key, each in requests.items() if each.source is not pods}
+        found: dict[NeedKey, Counter[DemandSource]] = {}
+        for key in special:
+            if (need := self._need_of(key)) is not None:
+                found.setdefault(need, Counter())[requests[key].source] += 1
+        if found:
+            for key in requests.keys() - special:
+                if (need := self._need_of(key)) in found:
+                    found[need][pods] += 1
+        return tuple(
+            NeedSources(need.fingerprint, need.group, *(counts[each] for each in DemandSource))
+            for need, counts in sorted(found.items())[:MOST_NAMED_NEEDS]
+        )
 
     def _covered(
         self, waiting: Mapping[str, PodOnNode], requests: Mapping[str, ObjectKey], at: Instant

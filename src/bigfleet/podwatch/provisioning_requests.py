@@ -7,6 +7,7 @@ those that have left their share behind. So booking and pods together are always
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from bigfleet.kube.buffers import PodTemplateSpec
 from bigfleet.kube.provisioning_requests import VALID_UNTIL_SECONDS, ProvisioningRequestSpec
@@ -165,8 +166,9 @@ def _pod_set_plan(
     return PodSetPlan(count, spec, bare, demand), notes + told
 
 
-def needs_of(cluster: str, plan: BookingPlan) -> list[Need]:
-    """All its pods as rows of a roll-up."""
+def needs_of(cluster: str, plan: BookingPlan, meant: Sequence[bool] | None = None) -> list[Need]:
+    """All its pods as rows of a roll-up; `meant`: those of these podSets only."""
+    pod_sets = plan.pod_sets if meant is None else compress(plan.pod_sets, meant)
     return aggregate(
         Need(
             cluster,
@@ -175,7 +177,7 @@ def needs_of(cluster: str, plan: BookingPlan) -> list[Need]:
             each.demand.unit,
             group=each.demand.group,
         )
-        for each in plan.pod_sets
+        for each in pod_sets
     )
 
 

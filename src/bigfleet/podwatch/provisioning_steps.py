@@ -9,7 +9,7 @@ The phase is read from the conditions, so that any replica goes on where another
 is kept here is only when to ask again. Time comes in as an argument.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from bigfleet.kube.provisioning_requests import CHECK_CAPACITY
@@ -39,12 +39,17 @@ ASK_AGAIN = Backoff(10.0, 120.0)
 #: Between two looks at the Needs of a request whose machines come, and of one that is booked.
 LOOK_SECONDS = 5.0
 BOOKED_LOOK_SECONDS = 30.0
+#: With many requests longer: each look lists the Needs of the cluster.
+LOOKS_PER_SECOND = 4.0
 #: How long Needs must be short before a booking that is made is given up for another try, and
 #: before one that was confirmed is revoked: a cycle in which a machine changes hands is neither.
 SHORT_SECONDS = 30.0
 REVOKED_SECONDS = 60.0
 #: Templates that were not there are looked for so often.
 REREAD_SECONDS = 5.0
+#: From the cycle that was the last one when every share was acknowledged: the next one may have
+#: begun before that, the one after it has all of them in its demand.
+DECIDED_AFTER_CYCLES = 2
 
 
 class Question(Enum):
@@ -96,10 +101,29 @@ class _Memory:
     #: Since when every answer was no, and when the last one came.
     short_since: Instant | None = None
     looked_at: Instant = 0
+    #: The what-if said yes, or its booking is made.
+    granted: bool = False
+    #: The shard's last cycle when every share was acknowledged; None: that was not yet so.
+    heard_in: int | None = None
+    #: The shard has decided with the whole booking in its demand.
+    decided: bool = False
 
     def is_short_for(self, seconds: float) -> bool:
         """By answers alone: the time since the last one says nothing."""
         return self.short_since is not None and self.looked_at >= self.short_since + _nanos(seconds)
+
+    def look_in(self, cycle: int | None) -> None:
+        """An answer about Needs came from that cycle; numbers start anew with a new shard."""
+        if cycle is None:
+            self.decided = True
+        elif self.heard_in is None or cycle < self.heard_in:
+            self.heard_in = cycle
+        elif cycle >= self.heard_in + DECIDED_AFTER_CYCLES:
+            self.decided = True
+
+    def take_back(self) -> None:
+        """Its booking is withdrawn, or it has none."""
+        self.granted, self.heard_in, self.decided = False, None, False
 
 
 @dataclass(slots=True)
@@ -115,15 +139,28 @@ class ProvisioningSteps:
     def answered(self, uid: str, question: Question, answer: CapacityAnswer, at: Instant) -> None:
         memory = self._memories.setdefault(uid, _Memory())
         if question is Question.WOULD_BE_COVERED:
-            memory.answer = answer
-            memory.refusals = 0 if answer.verdict is Verdict.YES else memory.refusals + 1
+            memory.take_back()
+            memory.answer, memory.granted = answer, answer.verdict is Verdict.YES
+            if answer.verdict is Verdict.OTHERS_FIRST:
+                memory.ask_at = at + _nanos(LOOK_SECONDS)
+                return
+            memory.refusals = 0 if memory.granted else memory.refusals + 1
             memory.ask_at = ASK_AGAIN.after(memory.refusals, at)
             return
+        if answer.verdict is not Verdict.UNKNOWN:
+            memory.look_in(answer.cycle)
+            if not memory.decided:
+                answer = replace(answer, verdict=Verdict.ARRIVING, text=_UNDECIDED)
         memory.standing, memory.looked_at = answer, at
         if answer.verdict is not Verdict.NO:
             memory.short_since = None
         elif memory.short_since is None:
             memory.short_since = at
+
+    def is_unheard(self, uid: str) -> bool:
+        """Whether it was granted, and the shard may not know it yet."""
+        memory = self._memories.get(uid)
+        return memory is not None and memory.granted and not memory.decided
 
     def next(self, view: RequestView, at: Instant) -> Step:
         if view.standing.phase is Phase.OVER:
@@ -137,6 +174,9 @@ class ProvisioningSteps:
                 return self._requested(view, memory, at)
             case _:
                 return self._booked(view, memory, at)
+
+    def _pause(self, seconds: float) -> int:
+        return _nanos(max(seconds, len(self._memories) / LOOKS_PER_SECOND))
 
     def _waiting(self, view: RequestView, memory: _Memory, at: Instant) -> Step:
         deadline, plan = _deadline(view), view.plan
@@ -164,15 +204,14 @@ class ProvisioningSteps:
             return Step(conditions=(taken, *failed("CapacityIsNotFound", answer.text)))
         if at >= memory.ask_at:
             return Step(question=Question.WOULD_BE_COVERED)
-        unknown = answer.verdict is Verdict.UNKNOWN
-        reason = "ShardDoesNotAnswer" if unknown else "CapacityIsNotFound"
+        reason = _WAITING_REASONS.get(answer.verdict, "CapacityIsNotFound")
         text = f"{answer.text}; it is asked again until {_text(deadline)}"
         waits = not_provisioned(reason, text)
         return Step(conditions=(taken, waits), again_at=min(memory.ask_at, deadline))
 
     def _requested(self, view: RequestView, memory: _Memory, at: Instant) -> Step:
         memory.answer, deadline = None, _deadline(view)
-        standing = memory.standing
+        standing, memory.granted = memory.standing, True
         why = standing.text if standing is not None else "not all of it has reached the shard"
         if at >= deadline:
             return Step(conditions=_expired(view, why))
@@ -182,14 +221,15 @@ class ProvisioningSteps:
             memory.refusals += 1
             memory.ask_at, memory.short_since = ASK_AGAIN.after(memory.refusals, at), None
             memory.answer, memory.standing = CapacityAnswer(Verdict.NO, why), None
+            memory.take_back()
             text = f"{why}; all of it is withdrawn, and asked for again until {_text(deadline)}"
             return Step(conditions=(not_provisioned("CapacityIsNotFound", text),))
-        if view.is_acknowledged and view.class_name == CHECK_CAPACITY:
-            return self._confirmed(view, view.plan, "CapacityIsFound", at)
-        if view.is_acknowledged and standing is not None and standing.verdict is Verdict.YES:
-            return self._confirmed(view, view.plan, "CapacityIsProvisioned", at)
+        if view.is_acknowledged and _is_confirmed(view, memory):
+            is_check = view.class_name == CHECK_CAPACITY
+            reason = "CapacityIsFound" if is_check else "CapacityIsProvisioned"
+            return self._confirmed(view, view.plan, reason, at)
         if view.is_acknowledged and at >= memory.look_at:
-            memory.look_at = at + _nanos(LOOK_SECONDS)
+            memory.look_at = at + self._pause(LOOK_SECONDS)
             return Step(question=Question.ARE_THERE, books=True)
         again_at = max(memory.look_at, at) if view.is_acknowledged else at + _nanos(LOOK_SECONDS)
         said: tuple[SaidCondition, ...] = ()
@@ -203,7 +243,7 @@ class ProvisioningSteps:
         return Step(conditions=(provisioned(reason, text),), books=True)
 
     def _booked(self, view: RequestView, memory: _Memory, at: Instant) -> Step:
-        since = view.standing.since
+        since, memory.granted, memory.decided = view.standing.since, True, True
         ends = (since if since is not None else view.created) + _nanos(BOOKING_SECONDS)
         if at >= ends:
             text = f"it was booked for {BOOKING_SECONDS:.0f} s, until {_text(ends)}"
@@ -214,12 +254,30 @@ class ProvisioningSteps:
             return Step(conditions=(capacity_revoked("CapacityIsNotFound", text),))
         books = True if isinstance(view.plan, BookingPlan) else None
         if view.left and books and at >= memory.look_at:
-            memory.look_at = at + _nanos(BOOKED_LOOK_SECONDS)
+            memory.look_at = at + self._pause(BOOKED_LOOK_SECONDS)
             return Step(question=Question.ARE_THERE, books=True)
         again_at = ends if not view.left else min(ends, max(memory.look_at, at))
         if books is None:
             again_at = min(ends, at + _nanos(REREAD_SECONDS))
         return Step(books=books, again_at=again_at)
+
+
+_WAITING_REASONS = {
+    Verdict.UNKNOWN: "ShardDoesNotAnswer",
+    Verdict.OTHERS_FIRST: "OtherBookingsFirst",
+}
+_UNDECIDED = "the shard has all of it, and has not decided with it yet"
+
+
+def _is_confirmed(view: RequestView, memory: _Memory) -> bool:
+    """The atomic class waits for machines; a check only for a decision that finds them."""
+    if not view.left:
+        return True
+    if memory.standing is None or not memory.decided:
+        return False
+    is_check = view.class_name == CHECK_CAPACITY
+    enough = (Verdict.YES, Verdict.ARRIVING) if is_check else (Verdict.YES,)
+    return memory.standing.verdict in enough
 
 
 def _deadline(view: RequestView) -> Instant:

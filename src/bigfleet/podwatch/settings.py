@@ -9,7 +9,7 @@ from typing import Any
 
 from bigfleet.model.errors import BadInput
 from bigfleet.model.settings import Seconds, setting
-from bigfleet.model.syntax import is_address
+from bigfleet.model.syntax import is_address, why_not_cluster_id
 
 _PRIORITY_LEAST, _PRIORITY_MOST = -(2**31), 2**31 - 1
 
@@ -27,7 +27,7 @@ class PodwatchSettings:
     )
     provisioning_requests: str = setting(
         "auto",
-        "ProvisioningRequests as demand; no shard answers what-if yet, so auto is false",
+        "ProvisioningRequests as demand; auto: where the cluster has them and a shard is named",
         choices=("auto", "true", "false"),
     )
     buffer_priority: int = setting(
@@ -57,6 +57,15 @@ class PodwatchSettings:
     debug_endpoints: bool = setting(False, "serve /debug/ on the metrics address")
 
 
+def needed_for_provisioning(settings: PodwatchSettings) -> dict[str, str]:
+    """Settings that are missing before a shard can be asked, and what each must say."""
+    wanted = {
+        "shard_addr": "the shard answers them, so name its host:port",
+        "cluster_id": "name the cluster as its operator does",
+    }
+    return {name: what for name, what in wanted.items() if not getattr(settings, name)}
+
+
 def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
     """What does not go together: (key, sentence)."""
     # Every verb reads settings, and none of the others needs the records of Kubernetes.
@@ -64,11 +73,12 @@ def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
 
     found = []
     if settings.provisioning_requests == "true":
-        text = (
-            "is true, but no shard of this version answers ProvisioningRequests: that needs its "
-            "what-if, which is not built yet; leave it at auto"
-        )
-        found.append(("provisioning_requests", text))
+        found += [
+            (name, f"is empty, but provisioning_requests is true: {what}")
+            for name, what in needed_for_provisioning(settings).items()
+        ]
+    if settings.cluster_id and (wrong := why_not_cluster_id(settings.cluster_id)):
+        found.append(("cluster_id", wrong))
     try:
         taints_of(settings.taints)
     except BadInput as problem:

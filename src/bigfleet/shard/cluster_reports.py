@@ -36,6 +36,8 @@ class _Kept:
     #: When its cluster was last seen connected.
     connected_at: Instant
     is_fresh: bool = True
+    #: Of Needs that not only pods ask for, by (fingerprint, group).
+    sources: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     #: Pods that wait, by (fingerprint, group) of their Need.
     stuck: Mapping[tuple[str, str], int] = field(default_factory=dict)
     unusable: tuple[str, ...] = ()
@@ -89,6 +91,10 @@ class ClusterReports:
         kept = self._kept.get(cluster)
         return kept.stuck if kept is not None and kept.is_fresh else {}
 
+    def sources(self) -> Mapping[str, Mapping[tuple[str, str], tuple[str, ...]]]:
+        """Of clusters that report: what asks for those Needs that not only pods ask for."""
+        return {cluster: kept.sources for cluster, kept in self._kept.items()}
+
     def lost(self, cluster: str) -> Mapping[str, LostCause]:
         """Machines the cluster gives up, in its fresh report."""
         kept = self._kept.get(cluster)
@@ -120,6 +126,7 @@ class ClusterReports:
             report,
             at,
             at,
+            sources={(each.fingerprint, each.group): each.sources for each in report.sources},
             unusable=tuple(unusable),
             stuck={(each.fingerprint, each.group): each.pods for each in report.stuck},
             lost={name: cause_of[name] for name in self._its_own(cluster, "lost", cause_of)},

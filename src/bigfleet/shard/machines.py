@@ -24,6 +24,7 @@ from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.model.shard_views import StoryEvent, StorySource
 from bigfleet.shard.effects import Effects
+from bigfleet.shard.recent_losses import VANISHED, RecentLosses
 from bigfleet.shard.sessions.sessions import Sessions
 
 HOSTNAME_KEY = "kubernetes.io/hostname"
@@ -43,6 +44,7 @@ class Machines:
         self._sessions = sessions
         self._provider_of: dict[str, str] = {}
         self._count_of: Counter[str] = Counter()
+        self.losses = RecentLosses()
         #: When this shard itself last changed a machine: older Lists do not know of it.
         self._changed_at: dict[str, Instant] = {}
         #: When a machine came into its state; absent: before this shard looked.
@@ -154,6 +156,9 @@ class Machines:
     ) -> None:
         """Like `remove` of each, in one pass."""
         before = [self.truth(machine_id) for machine_id in machine_ids]
+        if source is StorySource.PROVIDER:
+            for machine in before:
+                self.losses.note(machine, self._provider_of[machine.id], VANISHED, at)
         self.inventory.remove_all(machine_ids)
         for machine in before:
             self._tell(machine, None, at, source, text)
@@ -196,6 +201,8 @@ class Machines:
             return
         if before.state is not after.state:
             self._since[after.id] = at
+        if adopted:
+            self.losses.on_adopted(before, after, self._provider_of[after.id], at)
         self._tell(before, after, at, source, text, operation_id, instruction_id, sequence)
         self._announce(before, after, at)
 

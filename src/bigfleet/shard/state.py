@@ -121,6 +121,7 @@ class ShardState:
         parts.sessions.tick(at)
         parts.cluster_reports.tick(at)
         parts.lost.tick(at)
+        parts.machines.losses.tick(at)
         parts.reconciler.tick(at)
         parts.drains.tick(at)
         parts.failures.tick(at)
@@ -292,6 +293,8 @@ class ShardState:
             verifier_incidents=parts.verification.incidents,
             verifier_incident=parts.verification.last_incident,
             verifier_error=parts.verification.error,
+            losses=parts.machines.losses.views(self._at),
+            lost_waiting=parts.lost.waiting,
         )
 
     def quarantines(self) -> tuple[Quarantine, ...]:
@@ -344,6 +347,7 @@ class ShardState:
             "sessions": len(parts.sessions),
             "clusterReports": len(parts.cluster_reports),
             "lostMachines": len(parts.lost),
+            "recentLosses": len(parts.machines.losses),
             "firstMachines": len(parts.first_machines),
             "failingNeeds": len(parts.failing),
             "needStates": len(parts.need_judge),

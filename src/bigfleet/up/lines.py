@@ -9,8 +9,7 @@ from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.options import SECOND
-from bigfleet.model.pauses import Pause
-from bigfleet.shard.rails.pauses import scope_text
+from bigfleet.model.pauses import Pause, scope_text
 from bigfleet.up.reports import ClusterReport, CycleReport
 
 _ORDER = (

@@ -12,13 +12,17 @@ import numpy as np
 
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.engine_input import EngineInput
+from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Bools, Floats, Int64s
 from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.explain.needs import reasons_of_need
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.profiles import precedence_of_fingerprint
 from bigfleet.model.what_if import (
+    AddDemand,
+    AddedNeed,
     ClusterDelta,
     ClusterSide,
     Move,
@@ -64,6 +68,7 @@ def compared(
         removed=edited.removed,
         overlay=tuple(map(text_of, overlay)),
         warnings=edited.warnings,
+        added=changed.added(overlay, cycle),
     )
 
 
@@ -135,10 +140,36 @@ class DecidedSide:
         ]
         return tuple(sorted(moves, key=lambda m: (-m.machines, m.from_cluster, m.to_cluster)))
 
+    def added(self, overlay: Overlay, cycle: str) -> tuple[AddedNeed, ...]:
+        """How the Needs that edits add to stand; without those that a later edit takes away."""
+        keys = dict.fromkeys(edit.need.key for edit in overlay if isinstance(edit, AddDemand))
+        outcome, told = self.decision.outcome, list[AddedNeed]()
+        for key in keys:
+            n = self._normal_of(key)
+            if n is None:
+                continue
+            if not (outcome.unsatisfied[n] and (outcome.preempted.unresolved[n] > 0).any()):
+                told.append(AddedNeed(key, True))
+                continue
+            reasons = reasons_of_need(self._facts(cycle), self.decision.verdict(n))[:_MOST_REASONS]
+            sentence = "; ".join(reason.text for reason in reasons)
+            told.append(AddedNeed(key, False, reasons[0].code, sentence))
+        return tuple(told)
+
+    def _normal_of(self, key: NeedKey) -> int | None:
+        columns, place = self.given.needs.demand.columns, self._place.get(key.cluster, -1)
+        is_pair = columns.pair == pair_of(key.fingerprint, key.group)
+        rows = np.flatnonzero(is_pair & (self._name_of_demand[columns.cluster] == place))
+        return int(self._normal_of_row[rows[0]]) if len(rows) else None
+
+    def _facts(self, cycle: str) -> ColumnFacts:
+        given = self.given
+        return ColumnFacts(self.decision, given.memory, given.options, given.now, cycle)
+
     def told(self, rows: Int64s, cycle: str) -> tuple[NeedChange, ...]:
         """Needs by their rows of the demand; why those are short that are."""
         given, outcome = self.given, self.decision.outcome
-        facts = ColumnFacts(self.decision, given.memory, given.options, given.now, cycle)
+        facts = self._facts(cycle)
         told = []
         for row in rows.tolist():
             need, n = given.needs.demand.need(row), int(self.normal_of_row[row])
@@ -272,8 +303,6 @@ class DecidedSide:
 
 
 def _hash_of(cluster: str) -> int:
-    from bigfleet.engine.identities import pair_of
-
     return pair_of(cluster, "\0cluster")
 
 

@@ -33,6 +33,10 @@ def document_of(answer: WhatIfAnswer) -> Document:
             {"fromCluster": m.from_cluster, "toCluster": m.to_cluster, "machines": m.machines}
             for m in answer.moved
         ],
+        "added": [
+            {"need": n.name, "covered": n.covered, "code": n.code, "sentence": n.sentence}
+            for n in answer.added
+        ],
         **({} if answer.settling is None else {"settling": _settling(answer.settling)}),
     }
 

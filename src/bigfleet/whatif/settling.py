@@ -6,8 +6,8 @@ the second in a row, or after MOST_CYCLES decisions. Releases at the end of a ho
 are not waited for. Rails and caps of a shard hold nothing back here.
 
 Cycles that can decide nothing new are not decided: where nothing was decided, and neither before
-nor after it a gang counted its cycles or a machine was reserved, only a step or a hold that ends can
-change a decision.
+nor after it a gang counted its cycles or a machine was reserved, only a step or a hold that ends
+can change a decision.
 """
 
 from collections.abc import Iterator

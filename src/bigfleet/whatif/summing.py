@@ -39,6 +39,7 @@ def summed(answer_of_shard: Mapping[str, WhatIfAnswer]) -> WhatIfAnswer:
         warnings=tuple(
             f"{shard}: {text}" for shard, each in answer_of_shard.items() for text in each.warnings
         ),
+        added=tuple(n for each in answers for n in each.added),
         settling=_settling([each.settling for each in answers if each.settling is not None]),
     )
 

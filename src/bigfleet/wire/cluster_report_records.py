@@ -22,6 +22,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    NeedSources,
     NeedStanding,
     RefusedReclaim,
     StuckNeed,
@@ -91,6 +92,7 @@ _MACHINES = first_rows(MOST_MACHINES)
 UNPLACED = RecordCodec(UnplacedPod, pb.UnplacedPod, pod=CUT, need_id=CUT, text=CUT)
 LOST = RecordCodec(LostMachine, pb.LostMachine)
 STUCK = RecordCodec(StuckNeed, pb.StuckNeed, fingerprint="profile_fingerprint")
+SOURCES = RecordCodec(NeedSources, pb.NeedSources, fingerprint="profile_fingerprint")
 REFUSED = RecordCodec(RefusedReclaim, pb.RefusedReclaim, text=CUT)
 REPORT = RecordCodec(
     ClusterReport,
@@ -104,6 +106,7 @@ REPORT = RecordCodec(
     stuck=first_rows(MOST_NAMED_NEEDS, STUCK),
     ask=Conversion(_asked, _asked_of),
     refused=first_rows(MOST_REFUSED, REFUSED),
+    sources=first_rows(MOST_NAMED_NEEDS, SOURCES),
 )
 REFUSAL = RecordCodec(RollupRefusal, pb.RollupRefusal, text=CUT)
 #: A reason of a later version is dropped; its sentence is kept.
@@ -203,12 +206,20 @@ def _excesses_of_machines(message: pb.ClusterReport) -> Iterator[str]:
 
 
 def _excesses_of_needs(message: pb.ClusterReport) -> Iterator[str]:
-    for field, named in (("stuck", len(message.stuck)), ("ask", len(message.ask))):
+    counts_of = {
+        "stuck": len(message.stuck),
+        "ask": len(message.ask),
+        "sources": len(message.sources),
+    }
+    for field, named in counts_of.items():
         if named > MOST_NAMED_NEEDS:
             yield f"report.{field} names {named} Needs; {MOST_NAMED_NEEDS} are the most"
     for place, each in enumerate(message.stuck):
         if each.pods < 0:
             yield f"report.stuck[{place}].pods is {each.pods}; a count is not negative"
+    for place, counts in enumerate(message.sources):
+        if (least := min(counts.pods, counts.buffers, counts.provisioning_requests)) < 0:
+            yield f"report.sources[{place}] has a count of {least}; a count is not negative"
     asked = sum(_size(each.profile_fingerprint) + _size(each.group) for each in message.ask)
     if asked > _MOST_ASKED_BYTES:
         yield f"report.ask has {asked} bytes; {_MOST_ASKED_BYTES} are the most"

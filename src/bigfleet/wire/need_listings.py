@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
-from bigfleet.model.cluster_reports import cut_text
+from bigfleet.model.cluster_reports import DemandSource, cut_text
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import ToldReason
@@ -22,13 +22,15 @@ from bigfleet.wire.record_codecs import (
     RecordCodec,
     first_rows,
 )
+from bigfleet.wire.rpcs import ClusterPart
 from bigfleet.wire.shard_read import NEED_VIEW
 from bigfleet.wire.shard_views import NEED_COUNTS, known
 
 #: Facts and refs of a reason.
 MOST_FACTS = 32
-#: States that a query may name; there are fewer.
+#: States and sources that a query may name; there are fewer.
 _MOST_STATES = 16
+_SOURCES = tuple(DemandSource)
 
 _EVERY_NEED = NeedQuery()
 
@@ -46,6 +48,22 @@ async def need_frames(
         yield pb.ListNeedsResponse(need=NEED_ROW.message(row))
 
 
+def _told_to_cluster(frame: pb.ListNeedsResponse) -> pb.ListNeedsResponse:
+    """Why a Need stands as it does, without the names of others and what the fleet has."""
+    if frame.HasField("need"):
+        row = frame.need
+        row.ClearField("remedy")
+        row.ClearField("further_reasons")
+        row.reason.ClearField("facts")
+        row.reason.ClearField("refs")
+        row.view.ClearField("matching_supply")
+    return frame
+
+
+#: A cluster may list its own Needs.
+OWN_NEEDS = ClusterPart(lambda request: str(request.cluster_id), _told_to_cluster)
+
+
 def _states_of(numbers: Sequence[int]) -> tuple[NeedState, ...]:
     """Raises Rejected where a state is not one."""
     states = tuple(state for value in numbers[:_MOST_STATES] if (state := known(NeedState, value)))
@@ -56,11 +74,21 @@ def _states_of(numbers: Sequence[int]) -> tuple[NeedState, ...]:
     return states
 
 
+def _sources_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Raises Rejected where a source is not one."""
+    unknown = [name for name in names[:_MOST_STATES] if name not in _SOURCES]
+    if unknown or len(names) > _MOST_STATES:
+        text = f"sources names one this shard does not know; it knows {', '.join(_SOURCES)}"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return tuple(names)
+
+
 NEED_QUERY = RecordCodec(
     NeedQuery,
     pb.ListNeedsRequest,
     limit=NOT_NEGATIVE,
     states=Conversion(read=_states_of),
+    sources=Conversion(read=_sources_of),
     id_prefix="need_id_prefix",
 )
 

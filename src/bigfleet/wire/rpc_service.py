@@ -23,6 +23,7 @@ from bigfleet.wire.rpcs import (
     Service,
     StreamRpc,
     UnaryRpc,
+    cluster_of,
     read_as,
     require,
 )
@@ -83,9 +84,14 @@ class RpcService(Generic[H]):
     def _streaming(self, rpc: StreamRpc[Any, Any] | ListingRpc[Any, Any]) -> Streaming:
         async def on_bytes(request: bytes, peer: Peer) -> AsyncGenerator[bytes, None]:
             message = self._message(rpc, request, peer)
+            part = rpc.cluster_part if isinstance(rpc, ListingRpc) else None
+            if part is not None:
+                part.require(message, peer)
+            told = part.told if part is not None and cluster_of(peer) else None
             async with aclosing(rpc.frames(self._handler, message)) as frames:
                 async for frame in frames:
-                    yield frame.SerializeToString(deterministic=True)
+                    shown = frame if told is None else told(frame)
+                    yield shown.SerializeToString(deterministic=True)
 
         return on_bytes
 

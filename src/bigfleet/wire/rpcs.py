@@ -308,6 +308,22 @@ class Page(Generic[R, A]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ClusterPart:
+    """What a cluster may list of itself."""
+
+    #: The cluster that a request asks about.
+    asked: Callable[[Any], str]
+    #: A frame as that cluster may read it.
+    told: Callable[[Any], Message]
+
+    def require(self, request: Message, peer: Peer) -> None:
+        """Raises Rejected where a cluster asks about more than itself."""
+        cluster = cluster_of(peer)
+        if cluster and self.asked(request) != cluster:
+            raise refused(peer, f"a question about {cluster} alone")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
     """The answers are collected within the deadline."""
 
@@ -316,6 +332,8 @@ class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
     page: Page[Any, A]
     #: What is listed, in the plural.
     noun: str
+    #: None: clusters may not call it.
+    cluster_part: ClusterPart | None = None
 
     async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
         request = self.request(*args, **kwargs).SerializeToString()
@@ -412,9 +430,11 @@ class Service(Generic[H]):
         page: Page[R, A],
         noun: str,
         verb: str = "",
+        cluster_part: ClusterPart | None = None,
     ) -> ListingRpc[P, A]:
-        head = (self, method, Kind.STREAM, Gate.READERS, verb)
-        return self.add(ListingRpc(*head, request, frames, page, noun))
+        gate = Gate.READERS if cluster_part is None else Gate.READERS_AND_CLUSTER
+        head = (self, method, Kind.STREAM, gate, verb)
+        return self.add(ListingRpc(*head, request, frames, page, noun, cluster_part))
 
     def by_hand(
         self,

@@ -69,7 +69,13 @@ from bigfleet.wire.machine_answers import (
     WHY_NOT_CALL,
 )
 from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
-from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
+from bigfleet.wire.need_listings import (
+    NEED_ROW,
+    OWN_NEEDS,
+    need_frames,
+    need_listing,
+    need_query_message,
+)
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.rpcs import (
@@ -441,6 +447,7 @@ class ShardAdminClient(WhatIfClient):
         Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
         "needs",
+        OWN_NEEDS,
     )
     explain_need = SHARD_ADMIN.read(
         "ExplainNeed",

@@ -14,6 +14,7 @@ from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.pauses import Pause, PauseScope
 from bigfleet.model.shard_views import (
     CoordinatorLink,
+    MachineLoss,
     NeedCounts,
     OfferingView,
     ProviderStatus,
@@ -75,6 +76,7 @@ PAUSE = RecordCodec(
 PROVIDER = RecordCodec(ProviderStatus, pb.ProviderStatus)
 LINK = RecordCodec(CoordinatorLink, pb.CoordinatorLink)
 NEED_COUNTS = RecordCodec(NeedCounts, pb.NeedCounts)
+LOSS = RecordCodec(MachineLoss, pb.MachineLoss)
 STATUS = RecordCodec(
     ShardStatus,
     pb.ShardStatus,
@@ -84,6 +86,7 @@ STATUS = RecordCodec(
     providers=PROVIDER,
     coordinator=LINK,
     need_states=NEED_COUNTS,
+    losses=LOSS,
 )
 SESSION = RecordCodec(
     SessionView,

@@ -20,6 +20,7 @@ from bigfleet.model.what_if import (
     LOWEST_PRIORITY,
     MOST_ADDED_MACHINES,
     AddDemand,
+    AddedNeed,
     AddMachines,
     ClusterDelta,
     ClusterSide,
@@ -326,6 +327,7 @@ def answer_message(answer: WhatIfAnswer) -> pb.WhatIfResponse:
             for m in answer.moved
         ],
         removed_machines=answer.removed,
+        added=map(_added_need_message, answer.added),
         settling=None if answer.settling is None else _settling_message(answer.settling),
     )
 
@@ -344,6 +346,7 @@ def answer_of(message: pb.WhatIfResponse) -> WhatIfAnswer:
         removed=message.removed_machines,
         overlay=tuple(message.overlay),
         warnings=tuple(message.warnings),
+        added=tuple(map(_added_need_of, message.added)),
         settling=_settling_of(message.settling) if message.HasField("settling") else None,
     )
 
@@ -466,6 +469,26 @@ def _delta_of(message: pb.ClusterDelta) -> ClusterDelta:
     )
 
 
+def _key_message(key: NeedKey) -> shared.NeedRef:
+    return shared.NeedRef(
+        cluster_id=key.cluster, profile_fingerprint=key.fingerprint, group=key.group
+    )
+
+
+def _key_of(ref: shared.NeedRef) -> NeedKey:
+    return NeedKey(ref.cluster_id, ref.profile_fingerprint, ref.group)
+
+
+def _added_need_message(need: AddedNeed) -> pb.AddedNeed:
+    return pb.AddedNeed(
+        need=_key_message(need.key), covered=need.covered, code=need.code, sentence=need.sentence
+    )
+
+
+def _added_need_of(message: pb.AddedNeed) -> AddedNeed:
+    return AddedNeed(_key_of(message.need), message.covered, message.code, message.sentence)
+
+
 def _need_change_message(change: NeedChange) -> pb.WhatIfNeed:
     return pb.WhatIfNeed(
         need=_key_message(change.key),
@@ -476,18 +499,8 @@ def _need_change_message(change: NeedChange) -> pb.WhatIfNeed:
 
 
 def _need_change_of(message: pb.WhatIfNeed) -> NeedChange:
-    deficit = resources_of(message.deficit)
-    return NeedChange(_key_of(message.need), message.priority, deficit, message.sentence)
-
-
-def _key_message(key: NeedKey) -> shared.NeedRef:
-    return shared.NeedRef(
-        cluster_id=key.cluster, profile_fingerprint=key.fingerprint, group=key.group
-    )
-
-
-def _key_of(ref: shared.NeedRef) -> NeedKey:
-    return NeedKey(ref.cluster_id, ref.profile_fingerprint, ref.group)
+    key = _key_of(message.need)
+    return NeedChange(key, message.priority, resources_of(message.deficit), message.sentence)
 
 
 # -- bytes ---------------------------------------------------------------------------------------

@@ -88,14 +88,21 @@ async def test_what_holds_a_fleet_back_is_shown_once_in_its_status(tmp_path: Pat
         shown = await fleet.shown("status")
         assert "; 1 pause in force; 1 machine Failed: bigfleet machines --failed\n" in shown
         (pause,) = [line for line in shown.splitlines() if "every action of cluster shop" in line]
-        assert "ada" in pause
-        assert pause.rstrip().endswith("all    a test")
-        (held,) = [line for line in shown.splitlines() if line.startswith("shard-1  list")]
-        assert "14 of 14 machines are missing; held for" in held
+        assert pause.startswith("- all 2 shards: every action of cluster shop is paused by ada ")
+        assert pause.endswith(": a test")
+        assert shown.count("bigfleet resume ") == 1
+        (held,) = [line for line in shown.splitlines() if "Lists of provider sim" in line]
+        assert held.startswith("- shard-1: ")
+        assert "(14 of 14 machines are missing)" in held
+        assert "bigfleet quarantines release list sim --accept --reason WHY\n" in shown
         (quota,) = [line for line in shown.splitlines() if line.startswith("sim       eu")]
         assert quota.split() == ["sim", "eu", "300", "1,000"]
 
         found = await fleet.document("status")
+        told = {each["code"]: each for each in found["findings"]}
+        assert set(told) == {"rail.paused", "machines.failed", "rail.quarantine.list"}
+        assert told["machines.failed"]["command"] == "bigfleet machines --failed"
+        assert told["rail.paused"]["shardIds"] == ["shard-0", "shard-1"]
         (document,) = found["pauses"]
         assert (document["coordinator"], document["shardIds"]) == (True, ["shard-0", "shard-1"])
         assert found["quotas"][0]["inUse"] == {"shard-0": 300}

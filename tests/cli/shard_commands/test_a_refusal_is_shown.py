@@ -28,7 +28,9 @@ async def test_a_refused_roll_up_is_shown_until_one_is_taken(tmp_path: Path) -> 
             assert "1 roll-up refused in the last" in said, words
             assert "the last accepted demand stays" in said, words
             assert WHY in said, words
-        assert "those of 1 cluster are refused: bigfleet clusters" in await shard.shown("status")
+        status = await shard.shown("status")
+        assert "- the roll-ups of 1 cluster are refused: the last demand that was taken " in status
+        assert "  next: why, for each of them: bigfleet clusters\n" in status
         (told,) = (await shard.document("clusters"))["items"]
         assert told["refusedRollup"]["reason"] == "too_heavy"
         assert WHY in told["refusedRollup"]["text"]

@@ -41,7 +41,8 @@ async def test_a_pause_is_set_shown_and_lifted(tmp_path: Path) -> None:
         assert steady(await shard.shown("pause", "list")) == PAUSED
         assert await shard.shown("pause", "list", "-o", "name") == f"pause/{pause_id}\n"
         status = await shard.shown("status")
-        assert "paused  Reclaim and Delete of cluster shop  by ada until" in status
+        assert "- Reclaim and Delete of cluster shop is paused by ada since " in status
+        assert f"  next: to lift it: bigfleet resume {pause_id} --reason WHY\n" in status
 
         lifted = await shard.shown("resume", f"pause/{pause_id}", *WHY)
         assert lifted.split()[3:] == [shard.address, pause_id, "nothing"]
@@ -96,7 +97,9 @@ async def test_a_pause_of_the_flag_is_lifted_where_it_was_set(tmp_path: Path) ->
         refused = await shard.run("resume", "flag", *WHY)
         assert refused.exit_code == 4
         assert "restart the shard without it" in refused.stderr
-        assert "everything  by flag until lifted" in await shard.shown("status")
+        status = await shard.shown("status")
+        assert "- everything is paused by flag since " in status
+        assert "  next: restart the shard without --actuation-paused\n" in status
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,9 @@ async def test_a_held_list_is_shown_and_released(tmp_path: Path) -> None:
         columns = "KIND SUBJECT BASELINE OBSERVED HOLDS SINCE SHARD WHAT"
         assert held.startswith(f"{columns}\nlist sim 14 0 ")
         assert "14 of 14 machines are missing" in held
-        assert "quarantine  sim" in await shard.shown("status")
+        status = await shard.shown("status")
+        assert "- Lists of provider sim are held as suspicious since " in status
+        assert "bigfleet quarantines release list sim --accept --reason WHY\n" in status
         wrong = await shard.run("quarantines", "release", "rollup", "sim", "--accept", *WHY)
         assert wrong.exit_code == 3
         words = ("quarantines", "release", "list", "sim", "--discard")
@@ -224,7 +229,8 @@ async def test_an_offering_without_stock_is_shown_and_reset(tmp_path: Path) -> N
                 *"OFFERING STATE KIND OPENINGS SINCE NEXT_PROBE SHARD SAID".split()
             ]
             assert f"{name}" in shown
-            assert "back-off" in await shard.shown("status")
+            assert f"bigfleet reports offerings --reset {name} --reason WHY\n" in shown
+            assert "- offering sim/std-2/" in await shard.shown("status")
             reset = ("reports", "offerings", "--reset", f"offering/{name}")
             assert "may be bought again" in await shard.shown(*reset, *WHY)
             unknown = await shard.run("reports", "offerings", "--reset", "sim/x/y/Spot", *WHY)

@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.cluster_reports import ClusterReport, NeedSources
 from bigfleet.model.instants import instant_of
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.v1alpha1 import shardread_pb2
@@ -36,7 +37,9 @@ STATUS = """\
 shard-0 is ready; cycle N took N ms, AGE ago; 3 needs: 2 met, 1 short
 SHARD EPOCH CYCLE SESSIONS MACHINES NEEDS SHORTFALLS QUEUED IN_FLIGHT VERSION
 shard-0 1 N 2 14 3 1 0 0 1.2.3
-No pause, quarantine or back-off is in force.
+1 finding:
+- 1 of 3 needs waits: 1 short
+next: why, and what helps each of them: bigfleet needs --unmet
 PROVIDER ADDRESS MACHINES LISTED LISTS BREAKER ERROR
 sim ADDRESS 14 AGE full closed -"""
 
@@ -79,7 +82,7 @@ to lift it: add machines or offerings that fit, or ask for less"""
 #: What a row says beside the NeedView that was there before it.
 STATE_FIELDS = (
     *("state", "reason", "sinceUnixNanos", "remedy"),
-    *("arrivingMachines", "stuckPods", "furtherReasons"),
+    *("arrivingMachines", "stuckPods", "furtherReasons", "sources"),
 )
 ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
 
@@ -132,7 +135,8 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
     ):
         await _settled(shard)
         status = await shard.document("status")
-        assert reads_as(pb.ShardStatus(), status, "queriedAt", "quarantines", "offerings")
+        rails = ("quarantines", "offerings", "findings")
+        assert reads_as(pb.ShardStatus(), status, "queriedAt", *rails)
         assert (status["shardId"], status["sessions"], status["ready"]) == ("shard-0", 2, True)
         assert instant_of(status["queriedAt"])
 
@@ -219,6 +223,40 @@ async def test_needs_are_chosen_and_counted(tmp_path: Path) -> None:
         assert "1 of 2 needs shown" in first
         assert "--limit 0 shows all" in first
         assert "gpu" not in first
+
+
+async def test_needs_are_told_and_chosen_by_what_asks_for_them(tmp_path: Path) -> None:
+    web, spare = need("shop", 1), need("shop", 1, priority=-10)
+    mixed = need("shop", 1, priority=-5)
+    told = tuple(
+        NeedSources(each.key.fingerprint, "", *counts)
+        for each, counts in ((spare, (0, 1, 0)), (mixed, (2, 0, 3)))
+    )
+    async with (
+        living_shard(tmp_path) as shard,
+        shard.operator("shop", web, spare, mixed),
+        shard.operator("silent", need("silent", 1)),
+        ClusterReportClient(shard.address) as reporter,
+    ):
+        await reporter.report(ClusterReport("shop", at=5, sources=told))
+        await shard.until(lambda: len(shard.process.state.decision_loop.ledger) == 4)
+        items = {each["needId"]: each for each in (await shard.document("needs"))["items"]}
+        assert items[web.key.need_id]["sources"] == ["pod"]
+        assert items[spare.key.need_id]["sources"] == ["buffer"]
+        assert sorted(len(each["sources"]) for each in items.values()) == [0, 1, 1, 2]
+        table = await shard.shown("needs")
+        assert "std-8 (buffer)" in table
+        assert "std-8 (pod, provisioning-request)" in table
+        assert "1 of 4 needs shown" in await shard.shown("needs", "--source", "buffer")
+        for words, count in (
+            (("pod",), 2),
+            (("provisioning-request",), 1),
+            (("buffer", "provisioning-request"), 2),
+        ):
+            flags = [each for word in words for each in ("--source", word)]
+            assert len((await shard.document("needs", *flags))["items"]) == count
+        wrong = await shard.run("needs", "--source", "pods")
+        assert wrong.exit_code == 2
 
 
 async def test_a_margin_is_told_from_the_need_it_belongs_to(tmp_path: Path) -> None:

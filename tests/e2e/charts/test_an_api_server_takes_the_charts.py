@@ -9,6 +9,7 @@ import yaml
 from tests.charts.charts import BIGFLEET, OPERATOR, PODWATCH, Chart
 from tests.charts.rights import (
     FOR_BUFFERS,
+    FOR_PROVISIONING_REQUESTS,
     OPERATOR_IN_THE_CLUSTER,
     PODWATCH_IN_THE_CLUSTER,
     READ,
@@ -156,6 +157,12 @@ async def test_every_pod_runs_under_the_strictest_pod_security(trial: Trial, eas
     [
         pytest.param(OPERATOR, "defaults", OPERATOR_IN_THE_CLUSTER, id="operator"),
         pytest.param(PODWATCH, "defaults", PODWATCH_IN_THE_CLUSTER | FOR_BUFFERS, id="podwatch"),
+        pytest.param(
+            PODWATCH,
+            "everything",
+            PODWATCH_IN_THE_CLUSTER | FOR_BUFFERS | FOR_PROVISIONING_REQUESTS,
+            id="podwatch with a shard to ask",
+        ),
         pytest.param(PODWATCH, "minimal", PODWATCH_IN_THE_CLUSTER, id="podwatch without buffers"),
     ],
 )

@@ -218,7 +218,20 @@ def test_alerts_about_a_coordinator_come_only_with_one() -> None:
             "needs a template",
             id="tokens without a cluster",
         ),
-        pytest.param(PODWATCH, "tls.mode=secret", "tls", id="podwatch dials no server"),
+        pytest.param(
+            PODWATCH,
+            "tls.mode=secret,tls.secret=x",
+            "no shard to ask",
+            id="podwatch dials no server",
+        ),
+        pytest.param(PODWATCH, "shardAddr=a:1", "clusterId is empty", id="a shard and no name"),
+        pytest.param(PODWATCH, "clusterId=shop", "shardAddr is empty", id="a name and no shard"),
+        pytest.param(
+            PODWATCH,
+            "clusterId=shop,shardAddr=a:1,tls.mode=secret",
+            "tls.secret is empty",
+            id="no certificate",
+        ),
     ],
 )
 def test_values_that_cannot_work_are_refused_with_a_sentence(

@@ -20,6 +20,7 @@ from tests.e2e.rig.control_plane import ADMIN_TOKEN, PROGRAMS, ControlPlane, con
 from tests.e2e.rig.node_actor import acting
 
 BUFFERS = Path(__file__).parents[1] / "crds" / "capacitybuffers.yaml"
+PROVISIONING_REQUESTS = "provisioningrequests.yaml"
 
 
 def main() -> None:
@@ -29,7 +30,7 @@ def main() -> None:
     words.add_argument("--certs", type=Path, help="folder of `bigfleet certs`; none: plaintext")
     words.add_argument("--shard", default="shard-0", help="whose certificate shows us in")
     said = words.parse_args()
-    if absent := missing(*PROGRAMS, "kubectl", "helm"):
+    if absent := missing(*PROGRAMS, "kubectl", "helm", PROVISIONING_REQUESTS):
         sys.exit(f"the control plane lacks {', '.join(absent)}: {REMEDY}")
     tls = tls_of(said.certs, said.shard) if said.certs else None
     with (
@@ -67,8 +68,10 @@ async def _played(plane: ControlPlane, provider: str, tls: TlsFiles | None) -> N
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
     api = KubeApi(plane.url, plane.certificates.ca, ADMIN_TOKEN)
-    # As a cluster has it from its own autoscaler; docs/kubernetes.md makes use of it.
-    await api.apply(yaml.safe_load(BUFFERS.read_text()), "default")
+    # As a cluster has them from its own autoscaler; docs/kubernetes.md makes use of them.
+    for file in (BUFFERS, found(PROVISIONING_REQUESTS)):
+        if file is not None:
+            await api.apply(yaml.safe_load(file.read_text()), "default")
     async with acting(api, plane.name, provider, tls=tls):
         await asked.wait()
     await api.close()

@@ -24,5 +24,7 @@ async def operator_account(
 
 
 async def podwatch_account(cluster: Cluster, *, through: str = "") -> Path:
-    objects = await rendered(PODWATCH, cluster.namespace)
+    objects = await rendered(
+        PODWATCH, cluster.namespace, clusterId=cluster.name, shardAddr="fleet:1"
+    )
     return await cluster.service_account_kubeconfig(PODWATCH, rights_in(objects), through=through)

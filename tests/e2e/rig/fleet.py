@@ -139,7 +139,12 @@ class Fleet:
     ) -> Supervised:
         """For that cluster, with the rights of its chart unless a kubeconfig is given."""
         kubeconfig = kubeconfig or await podwatch_account(cluster)
-        own = {"kubeconfig": str(kubeconfig), "metrics-addr": ANYWHERE}
+        own = {
+            "cluster-id": cluster.name,
+            "shard-addr": self.shard_address,
+            "kubeconfig": str(kubeconfig),
+            "metrics-addr": ANYWHERE,
+        }
         name = f"podwatch-{cluster.name}{replica}"
         podwatch = self.processes.start_verb(name, "podwatch", *_flags(own, settings))
         await podwatch.event("podwatch.started")

@@ -351,6 +351,10 @@ class ShardStatus(_message.Message):
     VERIFIER_INCIDENTS_FIELD_NUMBER: _builtins.int
     VERIFIER_INCIDENT_FIELD_NUMBER: _builtins.int
     VERIFIER_ERROR_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    LOST_WAITING_FIELD_NUMBER: _builtins.int
+    JOURNAL_ERROR_FIELD_NUMBER: _builtins.int
+    DATA_DIR_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -386,6 +390,12 @@ class ShardStatus(_message.Message):
     """The newest of them, as a sentence."""
     verifier_error: _builtins.str
     """Why the verifier itself fails; empty: it works."""
+    lost_waiting: _builtins.int
+    """Machines that clusters report as lost and the shard does not give up yet."""
+    journal_error: _builtins.str
+    """Why cycles are not recorded now; empty: they are."""
+    data_dir: _builtins.str
+    """Where the shard keeps state and journal, on its own host."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -395,6 +405,10 @@ class ShardStatus(_message.Message):
     @_builtins.property
     def need_states(self) -> Global___NeedCounts:
         """Absent where the shard does not tell."""
+
+    @_builtins.property
+    def losses(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineLoss]:
+        """Machines that clusters lost within the last quarter of an hour, the newest first."""
 
     def __init__(
         self,
@@ -429,14 +443,65 @@ class ShardStatus(_message.Message):
         verifier_incidents: _builtins.int = ...,
         verifier_incident: _builtins.str = ...,
         verifier_error: _builtins.str = ...,
+        losses: _abc.Iterable[Global___MachineLoss] | None = ...,
+        lost_waiting: _builtins.int = ...,
+        journal_error: _builtins.str = ...,
+        data_dir: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "data_dir", b"data_dir", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "journal_error", b"journal_error", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "losses", b"losses", "lost_waiting", b"lost_waiting", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ShardStatus: _TypeAlias = ShardStatus  # noqa: Y015
+
+@_typing.final
+class MachineLoss(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CAUSE_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    FIRST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    LAST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    EXAMPLE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    cause: _builtins.str
+    """By their provider: failed, taken_back, vanished; by the cluster: never_joined, node_gone,
+    unhealthy.
+    """
+    cluster_id: _builtins.str
+    provider: _builtins.str
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    machines: _builtins.int
+    first_unix_nanos: _builtins.int
+    last_unix_nanos: _builtins.int
+    example: _builtins.str
+    """The newest of them, and what its provider said of it."""
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        cause: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        provider: _builtins.str = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        machines: _builtins.int = ...,
+        first_unix_nanos: _builtins.int = ...,
+        last_unix_nanos: _builtins.int = ...,
+        example: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_type", b"capacity_type", "cause", b"cause", "cluster_id", b"cluster_id", "example", b"example", "first_unix_nanos", b"first_unix_nanos", "last_unix_nanos", b"last_unix_nanos", "machines", b"machines", "provider", b"provider", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineLoss: _TypeAlias = MachineLoss  # noqa: Y015
 
 @_typing.final
 class ProviderStatus(_message.Message):
@@ -703,6 +768,7 @@ class ListNeedsRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
     NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
@@ -713,6 +779,10 @@ class ListNeedsRequest(_message.Message):
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only what one of these asks for: pod, buffer, provisioning-request; empty: all."""
+
     def __init__(
         self,
         *,
@@ -720,10 +790,11 @@ class ListNeedsRequest(_message.Message):
         limit: _builtins.int = ...,
         states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
         need_id_prefix: _builtins.str = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -802,6 +873,7 @@ class NeedRow(_message.Message):
     ARRIVING_MACHINES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
     FURTHER_REASONS_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
     since_unix_nanos: _builtins.int
     """When it came into its state."""
@@ -819,6 +891,10 @@ class NeedRow(_message.Message):
     def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
         """Of a Need that is short: what else stands in its way, after the reason above."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it is asked for by: pod, buffer, provisioning-request; empty: its cluster does not tell."""
+
     def __init__(
         self,
         *,
@@ -830,10 +906,11 @@ class NeedRow(_message.Message):
         arriving_machines: _builtins.int = ...,
         stuck_pods: _builtins.int = ...,
         further_reasons: _abc.Iterable[Global___Reason] | None = ...,
+        sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "sources", b"sources", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2187,6 +2264,7 @@ class ClusterReport(_message.Message):
     STUCK_FIELD_NUMBER: _builtins.int
     ASK_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -2232,6 +2310,10 @@ class ClusterReport(_message.Message):
     def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___RefusedReclaim]:
         """Instructions that are not obeyed now, because pods would have no place to go."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedSources]:
+        """Needs that not only pods ask for; all others are the pods'."""
+
     def __init__(
         self,
         *,
@@ -2251,14 +2333,48 @@ class ClusterReport(_message.Message):
         stuck: _abc.Iterable[Global___StuckNeed] | None = ...,
         ask: _abc.Iterable[Global___AskedNeed] | None = ...,
         refused: _abc.Iterable[Global___RefusedReclaim] | None = ...,
+        sources: _abc.Iterable[Global___NeedSources] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "sources", b"sources", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class NeedSources(_message.Message):
+    """The CapacityRequests of a Need by what they are made for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    BUFFERS_FIELD_NUMBER: _builtins.int
+    PROVISIONING_REQUESTS_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    pods: _builtins.int
+    buffers: _builtins.int
+    provisioning_requests: _builtins.int
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        pods: _builtins.int = ...,
+        buffers: _builtins.int = ...,
+        provisioning_requests: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buffers", b"buffers", "group", b"group", "pods", b"pods", "profile_fingerprint", b"profile_fingerprint", "provisioning_requests", b"provisioning_requests"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedSources: _TypeAlias = NeedSources  # noqa: Y015
 
 @_typing.final
 class RefusedReclaim(_message.Message):
@@ -3498,6 +3614,7 @@ class WhatIfResponse(_message.Message):
     NEWLY_MET_COUNT_FIELD_NUMBER: _builtins.int
     MOVED_FIELD_NUMBER: _builtins.int
     REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    ADDED_FIELD_NUMBER: _builtins.int
     SETTLING_FIELD_NUMBER: _builtins.int
     cycle: _builtins.str
     newly_unmet_count: _builtins.int
@@ -3526,6 +3643,10 @@ class WhatIfResponse(_message.Message):
     @_builtins.property
     def moved(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfMove]: ...
     @_builtins.property
+    def added(self) -> _containers.RepeatedCompositeFieldContainer[Global___AddedNeed]:
+        """What add_demand names, each Need once: how all of it would stand."""
+
+    @_builtins.property
     def settling(self) -> Global___WhatIfSettling:
         """Where settle was asked for."""
 
@@ -3545,11 +3666,12 @@ class WhatIfResponse(_message.Message):
         newly_met_count: _builtins.int = ...,
         moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
         removed_machines: _builtins.int = ...,
+        added: _abc.Iterable[Global___AddedNeed] | None = ...,
         settling: Global___WhatIfSettling | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "settling", b"settling"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "settling", b"settling", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "settling", b"settling", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3965,6 +4087,37 @@ class WhatIfNeed(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WhatIfNeed: _TypeAlias = WhatIfNeed  # noqa: Y015
+
+@_typing.final
+class AddedNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    covered: _builtins.bool
+    """By what is there, what can be bought and what its priority lets it take."""
+    code: _builtins.str
+    """The deciding reason, and all reasons as one text; empty where it is covered."""
+    sentence: _builtins.str
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        covered: _builtins.bool = ...,
+        code: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "covered", b"covered", "need", b"need", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddedNeed: _TypeAlias = AddedNeed  # noqa: Y015
 
 @_typing.final
 class WhatIfMove(_message.Message):

@@ -29,7 +29,7 @@ if _version_not_supported:
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
@@ -159,7 +159,7 @@ class ShardAdminStub:
 class ShardAdminServicer:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
@@ -447,7 +447,7 @@ def add_ShardAdminServicer_to_server(servicer, server):
 class ShardAdmin:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 

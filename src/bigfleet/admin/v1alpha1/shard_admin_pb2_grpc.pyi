@@ -30,7 +30,7 @@ GRPC_VERSION: str
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
@@ -83,7 +83,7 @@ class ShardAdminStub:
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
@@ -132,7 +132,7 @@ class ShardAdminAsyncStub(ShardAdminStub):
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf is also for
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
     bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 

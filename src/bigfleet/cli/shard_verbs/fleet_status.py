@@ -7,6 +7,7 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection, side_by_side
 from bigfleet.cli.request_options import EXIT_PARTIAL, cause_in, exit_code_of, leave, named_text
+from bigfleet.cli.shard_verbs.finding_lines import tell_findings
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import (
     failure_document,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bigfleet.cli.shard_verbs.pause_tables import PauseWithShards
     from bigfleet.cli.tables import Page
     from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
+    from bigfleet.model.findings import Finding
     from bigfleet.model.machines import Instant
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import PauseList
@@ -61,6 +63,18 @@ class FleetCondition:
     def seen(self) -> "dict[str, ShardCondition]":
         return told_apart(self.answers)[0]
 
+    def findings(self) -> "list[Finding]":
+        from bigfleet.model.findings import findings_of_fleet, findings_of_shard
+
+        of_shards = (
+            findings_of_shard(each.status, each.quarantines, each.offerings)
+            for each in self.seen().values()
+        )
+        pauses = self.pauses.pauses if self.pauses is not None else ()
+        return findings_of_fleet(
+            of_shards, told_apart(self.replicas)[0].values(), self.quotas, pauses
+        )
+
     def pauses_in_force(self) -> "list[PauseWithShards]":
         """Each once, with who knows of it: the coordinator and its shards know the same ones."""
         from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
@@ -94,7 +108,7 @@ def show_fleet(connection: Connection) -> None:
         page.say(headline_of(found), "bold")
         _show_replicas(page, connection, found)
         _show_shards(page, connection, found)
-        _show_rails(page, connection, found)
+        _show_rails(page, found)
         page.write()
     if found.leaderless is not None:
         click.echo(plain(connection.coordinator.told(found.leaderless)), err=True)
@@ -236,58 +250,16 @@ def _show_shards(page: "Page", connection: Connection, found: FleetCondition) ->
         page.show(table)
 
 
-def _show_rails(page: "Page", connection: Connection, found: FleetCondition) -> None:
+def _show_rails(page: "Page", found: FleetCondition) -> None:
     """Only what holds something back: an empty table would be read as a loss of data."""
-    if found.leaderless is not None:
-        return
-    pauses, seen = found.pauses_in_force(), found.seen()
-    held = any(each.quarantines for each in seen.values())
-    if pauses:
-        _show_pauses(page, pauses, len(found.addresses))
-    if held:
-        _show_quarantines(page, seen, connection.now)
-    if found.quotas:
+    if found.leaderless is None and found.quotas:
         _show_quotas(page, found.quotas)
-    if not (pauses or held):
+    if findings := found.findings():
+        tell_findings(page, findings, len(found.addresses))
+    elif found.leaderless is None:
         none = "" if found.quotas else ", and no quota is set"
         page.say("")
         page.say(f"No pause or quarantine is in force{none}.")
-
-
-def _show_pauses(page: "Page", pauses: "list[PauseWithShards]", shards: int) -> None:
-    from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
-    from bigfleet.cli.tables import cell, table_of
-
-    table = table_of("PAUSE", "SCOPE", "OWNER", "EXPIRES", "WHERE", sentence="REASON")
-    for each in pauses:
-        pause = each.pause
-        table.add_row(
-            cell(pause.pause_id, "red"),
-            cell(scope_text(pause.scope)),
-            cell(pause.who or pause.source.name.lower()),
-            cell(until_text(pause)),
-            cell(each.where_text(shards)),
-            cell(pause.reason),
-        )
-    page.show(table)
-
-
-def _show_quarantines(page: "Page", seen: dict[str, ShardCondition], now: "Instant") -> None:
-    from bigfleet.cli.shard_verbs.quarantines import kind_word
-    from bigfleet.cli.tables import cell, since_text, table_of
-
-    table = table_of("SHARD", "QUARANTINE", "SUBJECT", sentence="WHAT")
-    for shard, one in seen.items():
-        for each in one.quarantines:
-            came = each.what or f"{each.observed:,} of {each.baseline:,} came"
-            said = f"{came}; held for "
-            table.add_row(
-                cell(shard),
-                cell(kind_word(each.kind), "red"),
-                cell(each.subject),
-                cell(said + since_text(each.since, now)),
-            )
-    page.show(table)
 
 
 def _show_quotas(page: "Page", quotas: "tuple[QuotaAllocation, ...]") -> None:
@@ -384,4 +356,5 @@ def _write(connection: Connection, found: FleetCondition) -> None:
     if found.leaderless is None:
         head["pauses"] = [known.document() for known in found.pauses_in_force()]
         head["quotas"] = [coordination.QUOTA.document(each) for each in found.quotas]
+    head["findings"] = [each.document() for each in found.findings()]
     write_items(items, connection.now, **head, replicas=replicas)

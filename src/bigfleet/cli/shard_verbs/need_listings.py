@@ -3,7 +3,7 @@
 An older shard tells what was planned and no states; its Needs stand in the same list.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from bigfleet.cli.shard_verbs.needs import (
     row_document,
 )
 from bigfleet.cli.tables import since_text
+from bigfleet.model.cluster_reports import DemandSource
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.reasons import resources_text
@@ -35,6 +36,13 @@ class ShownNeed:
         if self.row is not None:
             return self.row.state.label
         return "planned" if self.view.satisfied else "parked" if self.view.parked else "unmet"
+
+    @property
+    def name(self) -> str:
+        sources = self.row.sources if self.row is not None else ()
+        if not sources or sources == (DemandSource.POD,):
+            return name_text(self.view)
+        return f"{name_text(self.view)} ({', '.join(sources)})"
 
     @property
     def deficit(self) -> str:
@@ -73,18 +81,26 @@ class ShownNeeds:
     older: Sequence[str] = field(default=())
 
 
-def needs_in(said: Mapping[str, NeedListing | NeedPage], *, unmet: bool, limit: int) -> ShownNeeds:
+def needs_in(
+    said: Mapping[str, NeedListing | NeedPage],
+    *,
+    unmet: bool,
+    limit: int,
+    sources: Collection[str] = (),
+) -> ShownNeeds:
     rows: list[ShownNeed] = []
     total = matching = 0
     counts = NeedCounts()
     older = []
     for shard, found in said.items():
         if isinstance(found, NeedListing):
-            rows += [ShownNeed(shard, row.view, row) for row in found.rows]
+            # A shard that does not know sources leaves none out, and tells none.
+            meant = [r for r in found.rows if not (sources and set(sources).isdisjoint(r.sources))]
+            rows += [ShownNeed(shard, row.view, row) for row in meant]
             total, matching = total + found.counts.total, matching + found.matching
             counts = _added(counts, found.counts)
         else:
-            chosen = [view for view in found.needs if not (unmet and view.satisfied)]
+            chosen = [v for v in found.needs if not (sources or (unmet and v.satisfied))]
             rows += [ShownNeed(shard, view) for view in chosen]
             total, matching = total + found.total, matching + len(chosen)
             older.append(shard)
@@ -126,7 +142,7 @@ def _columns(now: Instant) -> "list[Column[ShownNeed]]":
     values = {
         "PRIORITY": lambda shown: shown.view.need.profile.priority,
         "CLUSTER": lambda shown: shown.view.need.cluster,
-        "PROFILE": lambda shown: name_text(shown.view),
+        "PROFILE": lambda shown: shown.name,
         "DEMAND": lambda shown: resources_text(shown.view.need.aggregate.texts()),
         "STATUS": lambda shown: shown.status,
         "SHORT": lambda shown: shown.deficit,

@@ -12,6 +12,7 @@ from bigfleet.cli.object_names import CLUSTER, about_cluster, cluster_thing, req
 from bigfleet.cli.output import shows
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, known_in
+from bigfleet.model.cluster_reports import DemandSource
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page, Table
@@ -37,20 +38,30 @@ _OLDER = (
 @click.option("--cluster", type=CLUSTER, default="", help="Only the Needs of this cluster.")
 @click.option("--unmet", is_flag=True, help="Only what is not met: arriving, blocked, short.")
 @click.option(
+    "--source",
+    "sources",
+    type=click.Choice([str(each) for each in DemandSource]),
+    multiple=True,
+    help="Only what this asks for; may be repeated.",
+)
+@click.option(
     "--limit",
     type=click.IntRange(0),
     default=2000,
     show_default=True,
     help="Rows at most; 0 shows all.",
 )
-def needs(connection: Connection, cluster: str, unmet: bool, limit: int) -> None:
+def needs(
+    connection: Connection, cluster: str, unmet: bool, sources: tuple[str, ...], limit: int
+) -> None:
     """What clusters ask for, and whether they have it, highest precedence first.
 
     PROFILE begins with the Need's id; (margin) is what is asked for beyond requests, for pods that
-    found no place. STATUS is one of four: met (its machines are there and
-    usable), arriving (on its way and moving), blocked (planned, but held back) and short (there
-    is no supply for it). SHORT is what is missing, REASON why, AGE for how long. What holds Needs
-    back, and the command that lifts it, is told below the table.
+    found no place, and (buffer) or (provisioning-request) that CapacityBuffers or
+    ProvisioningRequests ask for it, beside pods where it says so. STATUS is one of four: met (its
+    machines are there and usable), arriving (on its way and moving), blocked (planned, but held
+    back) and short (there is no supply for it). SHORT is what is missing, REASON why, AGE for how
+    long. What holds Needs back, and the command that lifts it, is told below the table.
 
     Of all shards, or of those that --shard names.
 
@@ -58,13 +69,14 @@ def needs(connection: Connection, cluster: str, unmet: bool, limit: int) -> None
     Examples:
       bigfleet needs --unmet
       bigfleet needs --cluster shop
+      bigfleet needs --source buffer --source provisioning-request
       bigfleet needs --unmet -o json | jq '.items[] | {needId, state, remedy}'
     """
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.need_listings import listing_of, needs_in
 
     async def look(shard: Clients) -> "NeedListing | NeedPage":
-        found = await listed_needs(shard, cluster, limit, unmet=unmet)
+        found = await listed_needs(shard, cluster, limit, unmet=unmet, sources=sources)
         if cluster and not _total_of(found):
             await require_cluster(shard, cluster)
         return found
@@ -75,7 +87,7 @@ def needs(connection: Connection, cluster: str, unmet: bool, limit: int) -> None
         answers = known_in(connection, asked, cluster_thing(cluster))
     else:
         answers = ask_fleet(connection, look)
-    found = needs_in(answers.said, unmet=unmet, limit=limit)
+    found = needs_in(answers.said, unmet=unmet, limit=limit, sources=sources)
     if found.older:
         click.echo(plain(_OLDER), err=True)
     write_listing(
@@ -85,7 +97,12 @@ def needs(connection: Connection, cluster: str, unmet: bool, limit: int) -> None
 
 
 async def listed_needs(
-    shard: Clients, cluster: str = "", limit: int = 0, *, unmet: bool = False
+    shard: Clients,
+    cluster: str = "",
+    limit: int = 0,
+    *,
+    unmet: bool = False,
+    sources: tuple[str, ...] = (),
 ) -> "NeedListing | NeedPage":
     """A page without states where the shard is older."""
     from bigfleet.model.need_states import NeedState
@@ -94,12 +111,12 @@ async def listed_needs(
 
     states = tuple(state for state in NeedState if state is not NeedState.MET) if unmet else ()
     try:
-        return await shard.admin.needs(NeedQuery(cluster, limit, states))
+        return await shard.admin.needs(NeedQuery(cluster, limit, states, "", sources))
     except Rejected as rejected:
         if rejected.code is not Code.UNIMPLEMENTED:
             raise
     # An older shard cuts the list before this verb could leave out what is met.
-    return await shard.read.needs(cluster, 0 if unmet else limit)
+    return await shard.read.needs(cluster, 0 if unmet or sources else limit)
 
 
 def _total_of(found: "NeedListing | NeedPage") -> int:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def scope_text(scope: "PauseScope") -> str:
-    from bigfleet.shard.rails.pauses import scope_text as text_of
+    from bigfleet.model.pauses import scope_text as text_of
 
     return text_of(scope)
 

@@ -1,5 +1,6 @@
 """`bigfleet reports`: what shards have learnt: how much there is, what is short or sold out."""
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -165,7 +166,18 @@ def _listing(
         name=lambda row: f"offering/{row[1].name}",
         head=answers.document(),
         empty="No offering rests.",
+        notes=_notes([each for some in answers.said.values() for each in some]),
     )
+
+
+def _notes(resting: "list[OfferingView]") -> list[str]:
+    if not resting:
+        return []
+    first = min(resting, key=lambda each: (each.next_probe_at, each.name))
+    return [
+        "When there is stock again, an offering need not wait for its probe:",
+        f"  bigfleet reports offerings --reset {quote(first.name)} --reason WHY",
+    ]
 
 
 def _columns(now: "Instant") -> "list[Column[tuple[str, OfferingView]]]":

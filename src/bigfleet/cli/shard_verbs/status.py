@@ -9,6 +9,7 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import shows
+from bigfleet.cli.shard_verbs.finding_lines import tell_findings
 from bigfleet.cli.shard_verbs.fleet_status import COLUMNS, show_fleet
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 def status(connection: Connection) -> None:
     """How a fleet is: who leads its coordinator, and every shard in one line.
 
-    With --shard, or without a coordinator: how that shard is, its cycle, what holds it back, its
+    Below, what is wrong or holds something back: each finding with its cause and what to do next,
+    a command to copy where there is one.
+
+    With --shard, or without a coordinator: how that shard is, its cycle, its findings, its
     providers, its coordinator. Ends with 0 whenever all that were asked answer; whether they are
     ready is said in words, and by /readyz.
 
@@ -36,6 +40,7 @@ def status(connection: Connection) -> None:
       bigfleet status --shard shard-1
       bigfleet status --shard 10.0.0.7:7780 --timeout 2s
       bigfleet status --shard shard-1 -o json | jq '.ready, .lastCycleSeconds'
+      bigfleet status -o json | jq '.findings[] | {code, text, command}'
     """
     if not connection.narrows and connection.is_led():
         show_fleet(connection)
@@ -45,6 +50,7 @@ def status(connection: Connection) -> None:
 
 def _show_shard(connection: Connection) -> None:
     from bigfleet.cli.tables import Page, write_json
+    from bigfleet.model.findings import findings_of_shard
     from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
     async def look(shard: Clients) -> "Seen":
@@ -52,17 +58,23 @@ def _show_shard(connection: Connection) -> None:
         return await admin.status(), await admin.quarantines(), await admin.offerings()
 
     seen, held, resting = connection.ask(look)
+    found = findings_of_shard(seen, held, resting)
     if connection.json:
         rails = {
             "quarantines": [QUARANTINE.document(each) for each in held],
             "offerings": [OFFERING.document(each) for each in resting],
+            "findings": [each.document() for each in found],
         }
         write_json({**STATUS.document(seen), **rails}, connection.now)
         return
     page = Page.on_stdout(connection.color)
     page.say(headline_of(seen, connection.now), "bold" if seen.ready else "bold red")
     _show_counts(page, seen)
-    _show_rails(page, seen, held, resting, connection.now)
+    if found:
+        tell_findings(page, found)
+    else:
+        page.say("")
+        page.say("No pause, quarantine or back-off is in force.")
     show_links(page, seen, connection.now)
     page.write()
 
@@ -122,64 +134,6 @@ def _show_counts(page: "Page", seen: "ShardStatus") -> None:
     numbers = [cell(count) for count in counts.values()]
     table.add_row(cell(seen.shard_id), *numbers, cell(seen.version))
     page.show(table)
-
-
-def _show_rails(
-    page: "Page",
-    seen: "ShardStatus",
-    held: "tuple[Quarantine, ...]",
-    resting: "tuple[OfferingView, ...]",
-    now: "Instant",
-) -> None:
-    """Only what holds something back: an empty table would be read as a loss of data."""
-    from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
-    from bigfleet.cli.tables import cell, counted, since_text, table_of
-
-    table = table_of("RAIL", "SUBJECT", sentence="WHAT")
-    # A pause of a whole fleet comes twice: from the command line and from the coordinator.
-    for pause in {each.pause_id: each for each in seen.pauses}.values():
-        said = f"by {pause.who or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
-        table.add_row(cell("paused", "red"), cell(scope_text(pause.scope)), cell(said))
-    if seen.dry_run:
-        said = "decisions are logged, nothing is started"
-        table.add_row(cell("dry-run", "yellow"), cell(seen.shard_id), cell(said))
-    for each in held:
-        since = since_text(each.since, now)
-        came = each.what or f"{each.observed:,} of {each.baseline:,} came"
-        said = f"{came}; held for {since}"
-        table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
-    if seen.clusters_refused:
-        said = (
-            f"those of {counted(seen.clusters_refused, 'cluster')} are refused: bigfleet clusters"
-        )
-        table.add_row(cell("refused", "red"), cell("roll-ups"), cell(said))
-    if seen.failed_machines:
-        said = f"{counted(seen.failed_machines, 'machine')} Failed: bigfleet machines --failed"
-        table.add_row(cell("failed", "red"), cell("machines"), cell(said))
-    if resting:
-        said = f"{counted(len(resting), 'offering')} out of stock: bigfleet reports offerings"
-        table.add_row(cell("back-off", "yellow"), cell("offerings"), cell(said))
-    if seen.verifier_incidents:
-        number = counted(seen.verifier_incidents, "incident")
-        said = f"{number}, the last: {seen.verifier_incident}; all: bigfleet reports verifier"
-        table.add_row(cell("verifier", "red"), cell("incidents"), cell(said))
-    if seen.verifier_error:
-        said = f"it fails ({seen.verifier_error}): nothing is reclaimed, preempted or deleted"
-        table.add_row(cell("verifier", "red"), cell(seen.shard_id), cell(said))
-    if seen.store_error:
-        said = f"{seen.store_error}; admin writes are refused and no new drain is begun"
-        table.add_row(cell("disk", "red"), cell(seen.shard_id), cell(said))
-    if seen.journal_degraded:
-        said = "the journal cannot be written"
-        table.add_row(cell("journal", "red"), cell(seen.shard_id), cell(said))
-    if table.row_count:
-        page.show(table)
-    else:
-        page.say("")
-        page.say("No pause, quarantine or back-off is in force.")
-    if seen.need_states is not None and seen.need_states.blocked:
-        page.say("")
-        page.say("What blocks needs, and what lifts it: bigfleet needs --unmet")
 
 
 def show_links(page: "Page", seen: "ShardStatus", now: "Instant") -> None:

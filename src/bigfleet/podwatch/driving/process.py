@@ -42,7 +42,7 @@ from bigfleet.podwatch.records import (
     own_request,
     watched_pod,
 )
-from bigfleet.podwatch.settings import PodwatchSettings
+from bigfleet.podwatch.settings import PodwatchSettings, needed_for_provisioning
 from bigfleet.podwatch.taints import taints_of
 from bigfleet.podwatch.volumes import Volumes
 from bigfleet.process import Process, ProcessContext
@@ -171,8 +171,10 @@ class PodwatchProcess(Process):
     async def _open(self) -> None:
         settings = self._settings
         await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
-        if settings.provisioning_requests == "auto":
-            text = "ProvisioningRequests are left alone: they need a shard's what-if"
+        if self._provisioning_mode() == "false":
+            missing = needed_for_provisioning(settings)
+            why = f"{' and '.join(missing)} not set" if missing else "turned off"
+            text = f"ProvisioningRequests are left alone: {why}"
             self.context.log.info("provisioning_requests.off", msg=text)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
@@ -244,9 +246,10 @@ class PodwatchProcess(Process):
             self.provisioning.working.offer(booking)
 
     def _provisioning_mode(self) -> str:
-        """`auto` is off as long as no shard answers what-if."""
+        """`auto` is off where no shard could be asked."""
         mode = self._settings.provisioning_requests
-        return "false" if mode == "auto" else mode
+        can_ask = self._questions is not None or not needed_for_provisioning(self._settings)
+        return mode if can_ask or mode != "auto" else "false"
 
     def _shard_questions(self) -> CapacityQuestions:
         settings = self._settings

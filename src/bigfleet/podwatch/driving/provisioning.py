@@ -26,7 +26,7 @@ from bigfleet.model.instants import instant_of, instant_text
 from bigfleet.podwatch.book import COLLECTION_SECONDS
 from bigfleet.podwatch.bookings import Booking, ConsumingPod
 from bigfleet.podwatch.buffers import BufferRefusal
-from bigfleet.podwatch.capacity_questions import CapacityQuestions
+from bigfleet.podwatch.capacity_questions import CapacityQuestions, Verdict, beside_others
 from bigfleet.podwatch.driving.buffers import priority_of
 from bigfleet.podwatch.driving.defaults import DefaultsFile
 from bigfleet.podwatch.driving.optional_kind import KindNames, OptionalKind
@@ -95,10 +95,12 @@ class ProvisioningKeeping:
         self._pods = pods
         self._questions = questions
         self._requests: dict[str, ProvisioningRequest] = {}
-        #: Of requests that have a booking: their spec never changes, and their templates are read
-        #: once.
+        #: Of requests that have a booking, or were granted one: their spec never changes, and
+        #: their templates are read once.
         self._plans: dict[str, BookingPlan] = {}
         self._steps = ProvisioningSteps()
+        #: One question at a time: the next one counts what this one is granted.
+        self._asking = asyncio.Lock()
         self._told_classes: set[str] = set()
         self._watch = OptionalKind(
             KindNames("provisioning_requests", "ProvisioningRequests"),
@@ -280,12 +282,26 @@ class ProvisioningKeeping:
     ) -> None:
         assert isinstance(plan, BookingPlan)
         self._context.writing.must_lead()
-        needs = needs_of(self._options.cluster, plan)
-        if question is Question.WOULD_BE_COVERED:
-            answer = await self._questions.would_be_covered(needs)
-        else:
+        uid, cluster = request.metadata.uid, self._options.cluster
+        if question is Question.ARE_THERE:
+            left = self._booked(request, plan).left
+            needs = needs_of(cluster, plan, [count > 0 for count in left])
             answer = await self._questions.are_there([each.key for each in needs])
-        self._steps.answered(request.metadata.uid, question, answer, self._context.clock.now())
+            self._steps.answered(uid, question, answer, self._context.clock.now())
+            return
+        async with self._asking:
+            others = self._granted_beside(uid)
+            beside = [need for other in others for need in needs_of(cluster, other)]
+            answer = await self._questions.would_be_covered(needs_of(cluster, plan), beside)
+            answer = beside_others(answer, len(others))
+            self._steps.answered(uid, question, answer, self._context.clock.now())
+            if answer.verdict is Verdict.YES and uid in self._requests:
+                self._plans[uid] = plan
+
+    def _granted_beside(self, uid: str) -> list[BookingPlan]:
+        """What others were granted, and the shard may not know yet."""
+        unheard = (each for each in self._requests if each != uid and self._steps.is_unheard(each))
+        return [plan for each in unheard if (plan := self._plans.get(each)) is not None]
 
     async def _say(self, request: ProvisioningRequest, step: Step) -> bool:
         """Whether its status was written: it is another one now."""

@@ -62,6 +62,7 @@ from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES, VERIFIER
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
+from bigfleet.shard.ledgers.needs import NeedSourcesTold
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
@@ -109,6 +110,8 @@ class AdminAnswers:
         return replace(
             status,
             journal_degraded=bool(unrecorded),
+            journal_error=unrecorded,
+            data_dir=str(Path(self._state.settings.data_dir).absolute()),
             store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
@@ -287,7 +290,8 @@ class AdminAnswers:
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
-        asked = (query.cluster, query.limit, query.states, query.id_prefix)
+        told = NeedSourcesTold(self._state.parts.cluster_reports.sources(), query.sources)
+        asked = (query.cluster, query.limit, query.states, query.id_prefix, told)
         return await asyncio.to_thread(listing, *asked)
 
     async def dump_fleet(self) -> AsyncGenerator[bytes, None]:

@@ -98,6 +98,8 @@ class LostMachines:
         self._marks: dict[str, LostMark] = {}
         #: Machines that have left Configured since, while their mark still counts.
         self._gone: dict[str, LostMark] = {}
+        #: Machines that are reported and not given up yet.
+        self.waiting = 0
         #: Clusters whose report gives up more than half of them -> since when.
         self._doubted: dict[str, Instant] = {}
         machines.watch(self._on_change)
@@ -244,6 +246,8 @@ class LostMachines:
         self._marks[machine] = mark
         self._effects.persist(LOST, machine, msgspec.json.encode(mark))
         self._machines.overdue(machine)
+        machines, lost = self._machines, self._machines.truth(machine)
+        machines.losses.note(lost, machines.provider_of(machine), mark.cause.value, at)
         self._machines.tell(machine, at, StorySource.OPERATOR, f"lost: {why}", mark.cluster)
         self._failures.note_lost(machine, JOIN if bare else UNHEALTHY, why, at)
         if mark.cause is LostCause.NEVER_JOINED:
@@ -254,6 +258,7 @@ class LostMachines:
         return True
 
     def _show(self, waiting: int) -> None:
+        self.waiting = waiting
         causes = Counter(mark.cause for mark in self._marks.values())
         for cause in LostCause:
             self._effects.counts.set("lost_machines", causes[cause], cause=cause.value)

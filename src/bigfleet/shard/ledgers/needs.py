@@ -5,8 +5,8 @@ and the states judged with it. It may be read in a thread of its own: a page of 
 some seconds in a large fleet.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -15,13 +15,42 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Int8s, Int64s
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.explain.column_facts import ColumnFacts
-from bigfleet.model.cluster_reports import MOST_STANDINGS, ClusterReportReply, NeedStanding
+from bigfleet.model.cluster_reports import (
+    MOST_STANDINGS,
+    ClusterReportReply,
+    DemandSource,
+    NeedStanding,
+)
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
 from bigfleet.shard.ledgers.need_reasons import NeedReasons
 from bigfleet.shard.ledgers.need_states import NeedStates
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSourcesTold:
+    """What clusters say asks for their Needs."""
+
+    #: By cluster and by (fingerprint, group); a Need that is not there is the pods'.
+    of_cluster: Mapping[str, Mapping[tuple[str, str], tuple[str, ...]]] = field(
+        default_factory=dict
+    )
+    #: Only what one of these asks for; empty: all.
+    only: tuple[str, ...] = ()
+
+    def of(self, key: NeedKey) -> tuple[str, ...]:
+        """Empty: its cluster does not tell."""
+        told = self.of_cluster.get(key.cluster)
+        if told is None:
+            return ()
+        return told.get((key.fingerprint, key.group), (DemandSource.POD,))
+
+    def is_wanted(self, key: NeedKey) -> bool:
+        return not set(self.only).isdisjoint(self.of(key))
+
 
 #: Short Needs of one answer that are explained with counts over the whole fleet.
 MOST_IN_FULL = 500
@@ -80,8 +109,10 @@ class NeedsLedger:
         limit: int = 0,
         states: Collection[NeedState] = (),
         id_prefix: str = "",
+        sources: NeedSourcesTold | None = None,
     ) -> NeedListing:
-        """Like `page`, with states; `states`: only these, `id_prefix`: only ids that begin so.
+        """Like `page`, with states; `states`: only these, `id_prefix`: only ids that begin so,
+        `sources`: only what these ask for.
 
         Of the first short Needs it is told in full why they are, of the others briefly.
         """
@@ -94,9 +125,16 @@ class NeedsLedger:
         if id_prefix:
             begins = (self._views.need_id(row).startswith(id_prefix) for row in rows.tolist())
             rows = rows[np.fromiter(begins, np.bool_, len(rows))]
+        told = sources or NeedSourcesTold()
+        if told.only:
+            wanted = (told.is_wanted(self._views.key(row)) for row in rows.tolist())
+            rows = rows[np.fromiter(wanted, np.bool_, len(rows))]
         shown = rows[:limit] if limit > 0 else rows
         in_full = self._told_in_full(shown)
-        listed = tuple(self._row(row, row in in_full) for row in shown.tolist())
+        listed = tuple(
+            replace(row, sources=told.of(row.view.need.key))
+            for row in (self._row(row, row in in_full) for row in shown.tolist())
+        )
         return NeedListing(self.cycle, self.computed_at, counts, len(rows), listed)
 
     def row(self, row: int) -> NeedRow | None:

@@ -16,7 +16,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.model.pauses import Pause, PauseScope, PauseSource
+from bigfleet.model.pauses import Pause, PauseScope, PauseSource, scope_text
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import Reason, duration_text
 from bigfleet.shard.effects import PAUSES, Effects
@@ -312,21 +312,6 @@ def why_paused(pause: Pause) -> Reason:
     if pause.expires_at is not None:
         facts["until"] = instant_text(pause.expires_at)
     return Reason("rail.paused", facts)
-
-
-def scope_text(scope: PauseScope) -> str:
-    """`everything`, or `Reclaim of cluster shop`."""
-    if scope.everything:
-        return "everything"
-    if scope.rebalance_only:
-        return "rebalancing"
-    kinds = " and ".join(kind.label for kind in scope.kinds) or "every action"
-    parts = [kinds]
-    if scope.cluster_ids:
-        parts.append(f"of cluster {' and '.join(scope.cluster_ids)}")
-    if scope.shard_ids:
-        parts.append(f"on {' and '.join(scope.shard_ids)}")
-    return " ".join(parts)
 
 
 _HOW_TO_LIFT = {
