@@ -160,7 +160,7 @@ class DecidedSide:
         columns, place = self.given.needs.demand.columns, self._place.get(key.cluster, -1)
         is_pair = columns.pair == pair_of(key.fingerprint, key.group)
         rows = np.flatnonzero(is_pair & (self._name_of_demand[columns.cluster] == place))
-        return int(self._normal_of_row[rows[0]]) if len(rows) else None
+        return int(self.normal_of_row[rows[0]]) if len(rows) else None
 
     def _facts(self, cycle: str) -> ColumnFacts:
         given = self.given
