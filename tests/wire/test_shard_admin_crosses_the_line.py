@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -163,6 +164,11 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.what_if(WHAT_IF),
         ("what_if", WHAT_IF),
         admin.COMPARED,
+    ),
+    "what would satisfy a Need": (
+        lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
+        ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
+        admin.COUNTERFACTUAL,
     ),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (

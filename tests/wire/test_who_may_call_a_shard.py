@@ -59,7 +59,8 @@ def test_calls_that_ask_for_an_audit_are_for_admins_and_the_rest_for_readers_too
     for method in ADMIN.methods:
         writes = "audit" in method.input_type.fields_by_name
         gate = GATES[f"/{ADMIN.full_name}/{method.name}"]
-        own = dict.fromkeys(("WhatIf", "ListNeeds"), Gate.READERS_AND_CLUSTER)
+        names = ("WhatIf", "Counterfactual", "ListNeeds")
+        own = dict.fromkeys(names, Gate.READERS_AND_CLUSTER)
         clusters = {"ReportCluster": Gate.CLUSTER, **own}
         others = clusters.get(method.name, Gate.READERS)
         assert gate is (Gate.ADMINS if writes else others), method.name

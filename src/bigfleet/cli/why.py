@@ -3,6 +3,7 @@
 import click
 
 from bigfleet.cli.connections import Connection, shard_verb
+from bigfleet.cli.durations import DURATION
 from bigfleet.cli.object_names import KINDS
 from bigfleet.cli.output import shows
 from bigfleet.cli.sources import Source, takes_source
@@ -40,6 +41,26 @@ CANDIDATE_COLUMNS = (
     show_default=True,
     help="Machines that are shown of those a Need could have; 1000 at most.",
 )
+@click.option(
+    "--counterfactual",
+    is_flag=True,
+    help="Of a Need that is short: the smallest changes that would satisfy it.",
+)
+@click.option(
+    "--budget",
+    type=DURATION,
+    help="With --counterfactual: how long it may try; 2s unless said, 30s at most.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --counterfactual: 2 tries pairs of changes too.",
+)
+@click.option(
+    "--tried", is_flag=True, help="With --counterfactual: also what was tried and does not help."
+)
 @click.option("--kubeconfig", default="", help="Of a pod's cluster.  [default: as kubectl]")
 @click.option("--kube-context", default="", help="Of that kubeconfig.  [default: the current one]")
 def why(
@@ -47,6 +68,10 @@ def why(
     source: Source,
     name: str,
     candidates: int,
+    counterfactual: bool,
+    budget: float | None,
+    depth: int,
+    tried: bool,
     kubeconfig: str,
     kube_context: str,
 ) -> None:
@@ -64,19 +89,32 @@ def why(
     are what clusters declare, not what is billed. A pod is asked for at the API server of its
     cluster, as it is now.
 
+    --counterfactual decides the cycle again and again, each time with one thing changed: nothing is
+    changed anywhere. It leaves with 5 where its budget ended before everything was tried.
+
     \b
     Examples:
       bigfleet why need/ml/n3f9c
       bigfleet why need/ml/n3f9c --candidates 50
       bigfleet why need/ml/n3f9c --journal data/journal --at 3:18231
       bigfleet why need/ml/n3f9c --fleet fleet.yaml -o json
+      bigfleet why need/ml/n3f9c --counterfactual --budget 5s
       bigfleet why machine/od-0117
       bigfleet why pod/shop/default/web-1 --kube-context shop
     """
     kind, _, rest = name.partition("/")
     if kind not in EXPLAINED or not rest:
         raise click.UsageError(_unexplained(name, kind))
+    from bigfleet.cli.why_counterfactual import Wanted, print_counterfactual
+
+    wanted = Wanted(budget, depth, tried)
+    if counterfactual and kind != "need":
+        raise click.UsageError(f"--counterfactual is about a Need that is short, not a {kind}")
+    if wanted.said and not counterfactual:
+        raise click.UsageError(f"{wanted.said[0]} goes with --counterfactual")
     match kind:
+        case "need" if counterfactual:
+            print_counterfactual(connection, source, rest, wanted)
         case "need":
             from bigfleet.cli.why_need import print_need
 

@@ -26,7 +26,7 @@ def print_need(connection: Connection, source: Source, name: str, candidates: in
     """Leaves with 3 where no shard, or not this cycle, knows it."""
     cluster, _, prefix = name.rpartition("/")
     if source.is_live:
-        answers = _live(connection, source, cluster, prefix, candidates)
+        answers = live_need(connection, source, cluster, prefix, candidates)
         for shard, (told, cycle) in answers.said.items():
             write(connection, told, cycle, {"shardId": shard, **answers.document()})
         answers.leave_partial(connection)
@@ -45,7 +45,7 @@ def print_need(connection: Connection, source: Source, name: str, candidates: in
     write(connection, explain_need(decided, row, candidates), decided.name, {})
 
 
-def _live(
+def live_need(
     connection: Connection, source: Source, cluster: str, prefix: str, candidates: int
 ) -> "FleetAnswers[tuple[NeedExplanation, str]]":
     """The answer of the shard that has it, with the name of its cycle."""
@@ -116,6 +116,8 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
         page.show(domain_table(told), aside=True)
     if told.victims:
         page.show(victim_table(told), aside=True)
+    if not told.view.satisfied:
+        page.say("next    --counterfactual shows the smallest changes that would satisfy it")
 
 
 def headline(told: "NeedExplanation", cycle: str, now: int) -> str:

@@ -1,4 +1,5 @@
-"""The process that answers the what-ifs of a shard: at a low priority, one after the other.
+"""The process that answers what-ifs and counterfactuals of a shard: at a low priority, one after
+the other.
 
 Questions come on standard input, answers go to standard output, each as frames: eight bytes of
 length, then the content. It ends when its input ends, so that it never outlives its shard.
@@ -12,17 +13,23 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from bigfleet.compiling import compile_kernels
+from bigfleet.edge.driver import stopwatch
 from bigfleet.engine.engine_input import EngineInput
+from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
 from bigfleet.journal.history import BrokenJournal, History, cycle_at
 from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.errors import BadInput
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.whatif.comparing import once
+from bigfleet.whatif.counterfactual_answers import answered as counterfactual_answer
 from bigfleet.whatif.settled import settle
+from bigfleet.wire import counterfactuals
 from bigfleet.wire.journal_records import record_of
 from bigfleet.wire.what_ifs import answer_bytes, read_call
 
 LENGTH_BYTES = 8
+#: What is asked.
+WHAT_IF, COUNTERFACTUAL = "what-if", "counterfactual"
 #: Cycles go first; at 19 a question on a busy machine would wait for minutes.
 NICENESS = 10
 
@@ -53,18 +60,24 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
     """The first frame is the request, the others are the records of the cycle, if it is not to be
     read from the journal."""
     try:
-        call = read_call(frames[0])
         given, name = _input_of(asked, frames[1:])
+        if asked.get("question") == COUNTERFACTUAL:
+            why = counterfactuals.read_call(frames[0])
+            told = counterfactual_answer(given, why, name, stopwatch)
+            return "", counterfactuals.answer_bytes(told)
+        call = read_call(frames[0])
         if call.settle:
-            answer = settle(given, call.edits, name, call.latencies)
-        else:
-            answer = once(given, call.edits, name)
+            return "", answer_bytes(settle(given, call.edits, name, call.latencies))
+        return "", answer_bytes(once(given, call.edits, name))
     except Rejected as rejected:
         return rejected.code.name, rejected.text.encode()
+    except NoSuchObject as problem:
+        return Code.NOT_FOUND.name, str(problem).encode()
+    except SeveralObjects as problem:
+        return Code.INVALID_ARGUMENT.name, str(problem).encode()
     except BadInput as problem:
         text = "; ".join(str(each) for each in problem.problems)
         return Code.INVALID_ARGUMENT.name, text.encode()
-    return "", answer_bytes(answer)
 
 
 def _input_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[EngineInput, str]:

@@ -14,6 +14,8 @@ from google.protobuf.message import DecodeError
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
+from bigfleet.model.counterfactuals import part_of_cluster as own_part
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -54,6 +56,7 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_cluster
+from bigfleet.wire import counterfactuals
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
@@ -161,6 +164,7 @@ class ShardAdminHandler(ReportHandler, Protocol):
         """Whole lines of a fleet file."""
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
+    async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -279,6 +283,26 @@ WHAT_IF = SHARD_ADMIN.by_hand(
 )
 
 
+def answering_counterfactuals(handler: ShardAdminHandler) -> Answering:
+    """A cluster may ask about its own Needs, and is told of changes of them only."""
+
+    async def answer(content: bytes, peer: Peer) -> bytes:
+        request = read_as(pb.CounterfactualRequest, content, MOST_WHAT_IF_BYTES)
+        call = counterfactuals.CALL.record(request)
+        cluster = cluster_of(peer)
+        if cluster and (call.need.cluster != cluster or call.cycle):
+            raise refused(peer, f"a Need of {cluster}, in the latest cycle")
+        told = await handler.counterfactual(call)
+        return counterfactuals.answer_bytes(own_part(told, cluster) if cluster else told)
+
+    return answer
+
+
+COUNTERFACTUAL = SHARD_ADMIN.by_hand(
+    "Counterfactual", Kind.READ, Gate.READERS_AND_CLUSTER, answering_counterfactuals, "why"
+)
+
+
 class WhatIfClient(RpcClient):
     """A person's end, or a cluster's about its own demand."""
 
@@ -287,6 +311,13 @@ class WhatIfClient(RpcClient):
         request = call_message(call).SerializeToString()
         content = await self.line.call(WHAT_IF.path, request, WHAT_IF_DEADLINE)
         return WHAT_IF.read(content, pb.WhatIfResponse, answer_of)
+
+    async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
+        """RESOURCE_EXHAUSTED and UNIMPLEMENTED as for a what-if."""
+        request = counterfactuals.call_bytes(call)
+        content = await self.line.call(COUNTERFACTUAL.path, request, WHAT_IF_DEADLINE)
+        read = counterfactuals.ANSWER.record
+        return COUNTERFACTUAL.read(content, pb.CounterfactualResponse, read)
 
 
 class ClusterReportClient(RpcClient):

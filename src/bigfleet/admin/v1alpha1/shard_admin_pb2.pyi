@@ -4474,3 +4474,213 @@ class VictimVerdict(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VictimVerdict: _TypeAlias = VictimVerdict  # noqa: Y015
+
+@_typing.final
+class CounterfactualRequest(_message.Message):
+    """Names a Need by its key, or by its cluster and the first characters of its id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    BUDGET_MS_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
+    INCLUDE_TRIED_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished one."""
+    budget_ms: _builtins.int
+    """0: 2000; at most 30000."""
+    depth: _builtins.int
+    """0 and 1: single changes; 2: pairs of kinds too."""
+    need_id_prefix: _builtins.str
+    """Instead of the profile_fingerprint and group of `need`."""
+    include_tried: _builtins.bool
+    """What was tried and does not help is told too."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        budget_ms: _builtins.int = ...,
+        depth: _builtins.int = ...,
+        need_id_prefix: _builtins.str = ...,
+        include_tried: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_ms", b"budget_ms", "cycle", b"cycle", "depth", b"depth", "include_tried", b"include_tried", "need", b"need", "need_id_prefix", b"need_id_prefix"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualRequest: _TypeAlias = CounterfactualRequest  # noqa: Y015
+
+@_typing.final
+class CounterfactualResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    MET_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    EXHAUSTIVE_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    BUDGET_MS_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.str
+    need_id: _builtins.str
+    priority: _builtins.int
+    met: _builtins.bool
+    """Nothing is missing once the actions of the cycle are done: nothing was tried."""
+    exhaustive: _builtins.bool
+    """False: the time or the runs were used up before everything was tried."""
+    runs: _builtins.int
+    budget_ms: _builtins.int
+    depth: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterfactualChange]:
+        """Those that satisfy the Need first, then by billed dollars, then by declared ones."""
+
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was not answered as asked, such as a budget beyond the most."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.str = ...,
+        need: _common_pb2.NeedRef | None = ...,
+        need_id: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        met: _builtins.bool = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+        changes: _abc.Iterable[Global___CounterfactualChange] | None = ...,
+        exhaustive: _builtins.bool = ...,
+        runs: _builtins.int = ...,
+        budget_ms: _builtins.int = ...,
+        depth: _builtins.int = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_ms", b"budget_ms", "changes", b"changes", "cycle", b"cycle", "deficit", b"deficit", "depth", b"depth", "exhaustive", b"exhaustive", "met", b"met", "need", b"need", "need_id", b"need_id", "notes", b"notes", "priority", b"priority", "runs", b"runs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualResponse: _TypeAlias = CounterfactualResponse  # noqa: Y015
+
+@_typing.final
+class CounterfactualChange(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    AMOUNTS_FIELD_NUMBER: _builtins.int
+    SATISFIED_FIELD_NUMBER: _builtins.int
+    NEW_DEFICIT_FIELD_NUMBER: _builtins.int
+    DELTA_HOURLY_COST_FIELD_NUMBER: _builtins.int
+    DECLARED_PENALTIES_FIELD_NUMBER: _builtins.int
+    PINNED_VICTIMS_FIELD_NUMBER: _builtins.int
+    LOSERS_FIELD_NUMBER: _builtins.int
+    LOSER_COUNT_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    SMALLEST_FIELD_NUMBER: _builtins.int
+    OVERLAY_FIELD_NUMBER: _builtins.int
+    PREEMPTS_FIELD_NUMBER: _builtins.int
+    change: _builtins.str
+    """In words."""
+    satisfied: _builtins.bool
+    delta_hourly_cost: _builtins.float
+    """Billed, of what the cycle buys and gives back."""
+    declared_penalties: _builtins.float
+    """Declared for machines that are preempted; never part of a bill."""
+    pinned_victims: _builtins.int
+    """Machines preempted whose penalty has no finite amount."""
+    loser_count: _builtins.int
+    runs: _builtins.int
+    """Of the engine."""
+    smallest: _builtins.bool
+    """False: the time ended before less of the same was tried."""
+    preempts: _builtins.int
+    """Machines preempted for the Need: it has them when they have drained."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """wait, hold, parked, reservation, requirement, value, same, wider-same, spread, priority, smaller,
+        machines, min-unit; two of a pair.
+        """
+
+    @_builtins.property
+    def amounts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """For each kind; 1 where it has no number."""
+
+    @_builtins.property
+    def new_deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def losers(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterfactualLoser]:
+        """Cut, while the count is not."""
+
+    @_builtins.property
+    def overlay(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Edits of a what-if that make the change; empty: none say it."""
+
+    def __init__(
+        self,
+        *,
+        change: _builtins.str = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        amounts: _abc.Iterable[_builtins.int] | None = ...,
+        satisfied: _builtins.bool = ...,
+        new_deficit: _provider_pb2.Resources | None = ...,
+        delta_hourly_cost: _builtins.float = ...,
+        declared_penalties: _builtins.float = ...,
+        pinned_victims: _builtins.int = ...,
+        losers: _abc.Iterable[Global___CounterfactualLoser] | None = ...,
+        loser_count: _builtins.int = ...,
+        runs: _builtins.int = ...,
+        smallest: _builtins.bool = ...,
+        overlay: _abc.Iterable[_builtins.str] | None = ...,
+        preempts: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["new_deficit", b"new_deficit"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualChange: _TypeAlias = CounterfactualChange  # noqa: Y015
+
+@_typing.final
+class CounterfactualLoser(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def lost(self) -> _provider_pb2.Resources:
+        """What it is short of more than before, with what is preempted from it."""
+
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        lost: _provider_pb2.Resources | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lost", b"lost", "need", b"need"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015

@@ -29,8 +29,8 @@ if _version_not_supported:
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel):
@@ -154,13 +154,18 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
                 _registered_method=True)
+        self.Counterfactual = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/Counterfactual',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def GetStatus(self, request, context):
@@ -318,6 +323,14 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Counterfactual(self, request, context):
+        """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
+        Needs, and is told of changes of them only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -436,6 +449,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.SerializeToString,
             ),
+            'Counterfactual': grpc.unary_unary_rpc_method_handler(
+                    servicer.Counterfactual,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'bigfleet.admin.v1alpha1.ShardAdmin', rpc_method_handlers)
@@ -447,8 +465,8 @@ def add_ShardAdminServicer_to_server(servicer, server):
 class ShardAdmin:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @staticmethod
@@ -1062,6 +1080,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Counterfactual(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/Counterfactual',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.FromString,
             options,
             channel_credentials,
             insecure,

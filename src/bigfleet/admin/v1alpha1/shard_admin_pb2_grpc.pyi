@@ -30,8 +30,8 @@ GRPC_VERSION: str
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_typing.overload
@@ -78,13 +78,17 @@ class ShardAdminStub:
     """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
     ExplainNeed: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]
     """Why a Need got what it got, in the last finished cycle or one of the journal."""
+    Counterfactual: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.CounterfactualRequest, _shard_admin_pb2.CounterfactualResponse]
+    """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
+    Needs, and is told of changes of them only.
+    """
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -128,12 +132,16 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
     ExplainNeed: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]  # type: ignore[assignment]
     """Why a Need got what it got, in the last finished cycle or one of the journal."""
+    Counterfactual: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.CounterfactualRequest, _shard_admin_pb2.CounterfactualResponse]  # type: ignore[assignment]
+    """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
+    Needs, and is told of changes of them only.
+    """
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
     bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
-    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf and ListNeeds are also for
-    bigfleet://cluster/<id>, about that cluster's own demand only.
+    bigfleet://cluster/<id>, and for that cluster's own report only; WhatIf, Counterfactual and
+    ListNeeds are also for bigfleet://cluster/<id>, about that cluster's own demand only.
     """
 
     @_abc_1.abstractmethod
@@ -313,5 +321,15 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.ExplainNeedResponse, _abc.Awaitable[_shard_admin_pb2.ExplainNeedResponse]]:
         """Why a Need got what it got, in the last finished cycle or one of the journal."""
+
+    @_abc_1.abstractmethod
+    def Counterfactual(
+        self,
+        request: _shard_admin_pb2.CounterfactualRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.CounterfactualResponse, _abc.Awaitable[_shard_admin_pb2.CounterfactualResponse]]:
+        """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
+        Needs, and is told of changes of them only.
+        """
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

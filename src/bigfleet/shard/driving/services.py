@@ -12,7 +12,9 @@ from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
+from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
@@ -310,11 +312,17 @@ class AdminAnswers:
             yield await asyncio.to_thread(dump.need_lines, rows)
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
+        return await self._what_ifs.answer(call, self._finished())
+
+    async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
+        return await self._what_ifs.counterfactual(call, self._finished())
+
+    def _finished(self) -> FinishedCycle:
         finished = self._state.decision_loop.finished
         if finished is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
-        return await self._what_ifs.answer(call, finished)
+        return finished
 
     async def _done(self, what: str, audit: Audit, peer: Peer) -> None:
         """The log and the audit file name who changed what; returns when the change is on disk."""

@@ -1,7 +1,8 @@
-"""What-ifs of a shard: answered in processes of their own, so that cycles do not wait for them.
+"""What-ifs and counterfactuals of a shard: answered in processes of their own, so that cycles do
+not wait for them.
 
-At most MOST_RUNNING at once. A process is started when it is needed and kept for the next question;
-one whose caller has gone, or that takes too long, is killed.
+At most MOST_RUNNING at once, of both together. A process is started when it is needed and kept for
+the next question; one whose caller has gone, or that takes too long, is killed.
 """
 
 import asyncio
@@ -15,9 +16,11 @@ from typing import Any
 
 from bigfleet import __version__
 from bigfleet.journal.recorder import FinishedCycle, Recorder
+from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
-from bigfleet.shard.what_if_worker import LENGTH_BYTES
+from bigfleet.shard.what_if_worker import COUNTERFACTUAL, LENGTH_BYTES, WHAT_IF
+from bigfleet.wire import counterfactuals
 from bigfleet.wire.what_ifs import call_bytes, read_answer
 
 MOST_RUNNING = 2
@@ -36,14 +39,27 @@ class WhatIfs:
 
     async def answer(self, call: WhatIfCall, finished: FinishedCycle) -> WhatIfAnswer:
         """Raises Rejected as the contract says."""
+        request = call_bytes(call)
+        return read_answer(await self._answered(WHAT_IF, request, call.base_cycle, finished))
+
+    async def counterfactual(
+        self, call: CounterfactualCall, finished: FinishedCycle
+    ) -> CounterfactualAnswer:
+        """Raises Rejected as the contract says."""
+        request = counterfactuals.call_bytes(call)
+        content = await self._answered(COUNTERFACTUAL, request, call.cycle, finished)
+        return counterfactuals.read_answer(content)
+
+    async def _answered(
+        self, question: str, request: bytes, cycle: int, finished: FinishedCycle
+    ) -> bytes:
         if self._running >= MOST_RUNNING:
             text = f"{MOST_RUNNING} what-ifs are running in this shard; ask again in a moment"
             raise Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if")
         self._running += 1
         try:
-            head, frames = await self._question(call, finished)
-            content = await self._asked(head, frames)
-            return read_answer(content)
+            head, frames = await self._question(request, cycle, finished)
+            return await self._asked({"question": question, **head}, frames)
         finally:
             self._running -= 1
 
@@ -54,18 +70,18 @@ class WhatIfs:
             await _ended(worker)
 
     async def _question(
-        self, call: WhatIfCall, finished: FinishedCycle
+        self, request: bytes, cycle: int, finished: FinishedCycle
     ) -> tuple[dict[str, Any], Sequence[bytes]]:
-        request, latest = call_bytes(call), finished.given.cycle
-        if call.base_cycle in (0, latest):
+        latest = finished.given.cycle
+        if cycle in (0, latest):
             recorder = Recorder(self._shard_id, self._epoch, __version__)
             records = await asyncio.to_thread(recorder.record, finished)
             head = {"name": f"{self._epoch}:{latest}", "frames": 1 + len(records)}
             return head, [request, *records]
         if self._journal is None:
-            text = f"cycle {call.base_cycle} is not kept: this shard has no journal"
+            text = f"cycle {cycle} is not kept: this shard has no journal"
             raise Rejected(Code.OUT_OF_RANGE, text)
-        place = {"journal": str(self._journal), "epoch": self._epoch, "cycle": call.base_cycle}
+        place = {"journal": str(self._journal), "epoch": self._epoch, "cycle": cycle}
         return {**place, "frames": 1}, [request]
 
     async def _asked(self, head: dict[str, Any], frames: Sequence[bytes]) -> bytes:
