@@ -17,9 +17,12 @@ from bigfleet.journal.redaction import (
 )
 from bigfleet.journal.renaming import names_by_rank
 from bigfleet.journal.replay import Replayed, replayed
-from bigfleet.model.journal import CycleOutput, JournalRecord
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.journal import CycleOutput, JournalEvent, JournalNote, JournalRecord
 from bigfleet.model.needs import MARGIN_GROUP
+from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile
+from bigfleet.model.shard_views import ActionView, StoryEvent, StorySource
 from bigfleet.wire.journal_records import record_bytes, record_of
 from tests.journal.lives import LivingFleet
 from tests.journal.test_recorded_cycles_replay import CYCLES, SEEDS, recorded
@@ -142,3 +145,33 @@ def test_a_margin_stays_one_and_a_fingerprint_that_cannot_be_read_keeps_its_prec
     odd = Profile.of(priority=7).fingerprint + "#2"
     assert renaming.fingerprint(odd) == "p=7|ipb=0|rpb=0|x"
     assert profile_of(odd) is None
+
+
+def test_notes_are_kept_and_name_nothing() -> None:
+    scope = PauseScope(("secret-shard",), ("secret-cluster",))
+    pause = Pause("secret-pause", PauseSource.RPC, scope, "secret-owner", "secret-reason", 7, 9)
+    pause = replace(pause, created_by="secret-san", ended_at=8, ended="lifted by secret-owner")
+    notes: tuple[JournalNote, ...] = (
+        ActionView(
+            7, 2, ActionKind.PROVISION, "secret-1", "secret-cluster", outcome="stockout: secret"
+        ),
+        StoryEvent(
+            5, StorySource.PROVIDER, "secret", 7, cluster="secret-cluster", machine="secret-1"
+        ),
+        JournalEvent("pause_lifted", "secret-pause", "secret", {"why": "secret"}, "secret", pause),
+        JournalEvent("rollup_accepted", "secret-cluster", "secret", {"rows": "7"}),
+    )
+    records = [JournalRecord(seq, 7, 5, body) for seq, body in enumerate(notes, 1)]
+    told = redacted(records, renaming_of(records))
+    assert not any(b"secret" in record_bytes(each) for each in told)
+    outcome, story, lifted, accepted = (each.body for each in told)
+    assert isinstance(outcome, ActionView)
+    assert isinstance(story, StoryEvent)
+    assert isinstance(lifted, JournalEvent)
+    assert isinstance(accepted, JournalEvent)
+    assert outcome.outcome.startswith("stockout: ")
+    assert (outcome.machine, outcome.index) == (story.machine, 2)
+    assert lifted.pause is not None
+    assert lifted.pause.scope.cluster_ids == (outcome.cluster,)
+    assert (lifted.pause.created_at, lifted.pause.ended_at) == (7, 8)
+    assert accepted.attributes == {"rows": "7"}

@@ -1,11 +1,12 @@
 """What a journal weighs and costs on a benchmark shape: `python -m tests.journal.weigh [SHAPE]`.
 
 Every cycle 2 % a minute of the machines and of the Needs change, spread evenly, and as many actions
-are recorded as machines change. Bytes are those of the frames. A day is 86,400 cycles of a second:
-the bytes of a cycle times that, and a key frame every 600 cycles, or as often as the changes weigh
-half of one. Time is the p50 of cycles with the journal on and off, in blocks that take turns: what
-writing a cycle costs the next one belongs to it. The writer is done before the next cycle begins,
-as it is between cycles of a second.
+are recorded as machines change, with the notes these make: three lines of its machine's story and
+its outcome for each, and a roll-up for each Need. Bytes are those of the frames. A day is 86,400
+cycles of a second: the bytes of a cycle times that, and a key frame every 600 cycles, or as often
+as the changes weigh half of one. Time is the p50 of cycles with the journal on and off, in blocks
+that take turns: what writing a cycle costs the next one belongs to it. The writer is done before
+the next cycle begins, as it is between cycles of a second.
 """
 
 import sys
@@ -27,14 +28,15 @@ from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.journal.frames import frame_of
 from bigfleet.journal.journal_file import JournalFile, JournalLimits, RealDisk
-from bigfleet.journal.recorder import KEYFRAME_CYCLES, FinishedCycle, Recorder
+from bigfleet.journal.recorder import KEYFRAME_CYCLES, FinishedCycle, Note, Recorder
 from bigfleet.journal.writer import JournalWriter
 from bigfleet.model.fleet import Marks
+from bigfleet.model.journal import JournalEvent, JournalNote
 from bigfleet.model.machines import MachineState
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND, EngineOptions
-from bigfleet.model.shard_views import ActionView
+from bigfleet.model.shard_views import ActionView, Disposition, StoryEvent, StorySource
 
 CYCLES_A_DAY = 86_400
 CHURN_A_MINUTE = 0.02
@@ -93,14 +95,47 @@ class ChurningFleet:
                 action.machine,
                 action.cluster,
                 None if action.need is None else decision.outcome.key(action.need),
-                f"{action.machine} is the cheapest of 1,234 that fit, at ${place / 100:.2f}/h;"
-                " the next one costs as much",
-                action.grace_seconds,
+                grace_seconds=action.grace_seconds,
+                disposition=Disposition.ENQUEUED,
                 at=given.at,
             )
             for place, action in enumerate(few)
         )
         return FinishedCycle(given, decision, views)
+
+    def notes(self, cycle: FinishedCycle) -> list[Note]:
+        """As the execution of these actions makes them; operation ids are random."""
+        at, bodies = cycle.given.at, list[JournalNote]()
+        for view in cycle.actions:
+            operation = f"{self._chance.getrandbits(64):016x}"
+            for text, state in (
+                ("asked to create it", MachineState.CREATING),
+                ("its provider reports it Idle", MachineState.IDLE),
+                ("asked to configure it", MachineState.CONFIGURING),
+            ):
+                bodies.append(
+                    StoryEvent(
+                        at + self._chance.randrange(SECOND),
+                        StorySource.EXECUTOR,
+                        text,
+                        cycle.given.cycle,
+                        MachineState.SPECULATIVE,
+                        state,
+                        view.cluster,
+                        operation,
+                        sequence=cycle.given.cycle,
+                        machine=view.machine,
+                    )
+                )
+            ended = replace(
+                view, need=None, outcome="success", at=at + self._chance.randrange(SECOND)
+            )
+            bodies.append(ended)
+        for cluster in self._chance.sample(sorted(self._demand), self.needs_a_cycle):
+            text = f"took a roll-up of cluster {cluster}: 46 rows, 46 before"
+            facts = {"rows": "46", "baseline": "46"}
+            bodies.append(JournalEvent("rollup_accepted", cluster, text, facts))
+        return [Note(cycle.given.cycle, getattr(body, "at", at), body) for body in bodies]
 
 
 def say(text: str) -> None:
@@ -112,20 +147,26 @@ def weigh(fleet: ChurningFleet) -> None:
     recorder = Recorder("shard-0", 1, "0.3.0")
     first = recorder.record(fleet.finished(fleet.next_input()))
     keyframe, plain = len(frame_of(first[1])), len(first[1])
-    sizes, changes, seconds = [], [], []
+    sizes, changes, seconds, notes = [], [], [], []
+    noted: list[Note] = []
     for _ in range(MEASURED):
         cycle = fleet.finished(fleet.next_input())
+        noted = fleet.notes(cycle)
         began = process_time()
         records = recorder.record(cycle)
+        together = frame_of(recorder.notes(noted))
         frames = sum(len(frame_of(record)) for record in records)
         seconds.append(process_time() - began)
-        sizes.append(frames)
+        sizes.append(frames + len(together))
+        notes.append(len(together))
         changes.append(len(records[0]))
     each, change = median(sizes), median(changes)
     interval = min(KEYFRAME_CYCLES, max(1, int(plain / 2 / change)))
     day = CYCLES_A_DAY * each + CYCLES_A_DAY / interval * keyframe
     say(f"{fleet.machines_a_cycle} machines and {fleet.needs_a_cycle} Needs change a cycle")
     say(f"a cycle {each:,.0f} bytes (change {change:,.0f} plain), {median(seconds):.3f} s CPU")
+    noted_bytes = median(notes)
+    say(f"of that {len(noted)} notes {noted_bytes:,.0f} bytes, {noted_bytes / len(noted):.1f} each")
     say(f"a key frame {keyframe:,} bytes ({plain:,} plain), every {interval} cycles")
     say(f"a day {day / 2**30:.2f} GiB")
 

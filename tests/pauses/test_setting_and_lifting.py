@@ -1,5 +1,7 @@
 """Pauses by RPC: their time, their idempotence, and who may lift which."""
 
+from dataclasses import replace
+
 import pytest
 
 from bigfleet.model.actions import ActionKind as K
@@ -137,7 +139,7 @@ def test_a_pause_ends_with_its_time() -> None:
     assert pauses.active() == (made,)
     pauses.tick(START + 60 * SECOND)
     assert pauses.active() == ()
-    assert pauses.gone() == (made,)
+    assert pauses.gone() == (replace(made, ended_at=START + 60 * SECOND, ended="expired"),)
     assert pauses.why_suppressed(K.RECLAIM, "shop") is None
     assert logged(effects) == [("pause_expired", "the pause of everything has expired")]
 

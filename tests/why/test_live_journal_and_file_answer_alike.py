@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,9 @@ from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.execution.outcomes import Outcomes
+from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.state import ShardState
 from tests.cli.shard_commands.rig import living_shard, need, run
@@ -72,9 +75,15 @@ class Loop:
 
 
 @dataclass
+class Parts:
+    outcomes: Outcomes = field(default_factory=lambda: Outcomes(Effects(), FailingActions()))
+
+
+@dataclass
 class State:
     decision_loop: Loop
     epoch: int = 3
+    parts: Parts = field(default_factory=Parts)
 
 
 Asked = tuple[Callable[[Path | None], Explanations], list[FinishedCycle]]

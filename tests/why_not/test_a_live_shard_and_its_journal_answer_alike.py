@@ -1,7 +1,7 @@
 """The same question to a live shard, to its journal and to a dump of it: the same answer."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +12,9 @@ from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.machine_answers import CycleCall, MachineCall, WhyNotCall, WhyNotQuestion
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.execution.outcomes import Outcomes
+from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.state import ShardState
 from tests.cli.shard_commands.rig import BOUGHT, FIRST, living_shard, need, run
 from tests.journal.lives import START, LivingFleet
@@ -70,9 +73,15 @@ class Loop:
 
 
 @dataclass
+class Parts:
+    outcomes: Outcomes = field(default_factory=lambda: Outcomes(Effects(), FailingActions()))
+
+
+@dataclass
 class State:
     decision_loop: Loop
     epoch: int = 3
+    parts: Parts = field(default_factory=Parts)
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
 from bigfleet.journal.journal_file import JournalFile, JournalLimits
-from bigfleet.journal.recorder import FinishedCycle
+from bigfleet.journal.recorder import FinishedCycle, Note
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.model.shard_views import ActionView, Disposition
+from bigfleet.model.shard_views import ActionView, Disposition, StoryEvent, StorySource
 from bigfleet.plan.cycle import engine_input_of
 from tests.plan.fleets import fleet_of
 
@@ -53,6 +53,13 @@ def journal(tmp_path: Path) -> Path:
     file.prepare()
     file.record(FinishedCycle(given, decision, (view,)), 0)
     file.record(FinishedCycle(after, after.decide()), SECOND)
+    at = (fleet.now or 0) + 2 * SECOND
+    began = StoryEvent(at - SECOND, StorySource.EXECUTOR, "its pods are evicted", machine="taken")
+    others = StoryEvent(at, StorySource.PROVIDER, "it is gone", machine="spared")
+    ended = replace(view, outcome="drain_error: the rack has no power", at=at)
+    failed = StoryEvent(at, StorySource.PROVIDER, "the rack has no power", machine="taken")
+    notes = ((7, began), (8, others), (8, ended), (8, failed))
+    assert file.note([Note(cycle, body.at, body) for cycle, body in notes]) == 0
     file.close()
     return tmp_path / "journal"
 
@@ -79,6 +86,26 @@ def test_by_whom_at_what_declared_cost_and_what_was_next_best(journal: Path) -> 
     assert steps["buying"] == "no other free machine fits"
     assert steps["disposition"] == "enqueued"
     assert "then it is reserved for need/shop/" in steps["next"]
+
+
+def test_rails_disposition_and_outcome_of_an_action_are_told(journal: Path) -> None:
+    for name in ("machine/taken", "action/7.0", "action/3:7.0"):
+        steps = told(run("why", name, "--journal", str(journal), "-o", "json"))
+        assert steps["rails"].startswith("passed: nothing under way, no pause, no dry-run")
+        assert steps["rails"].endswith("verified, room in the queue")
+        assert steps["disposition"] == "enqueued"
+        outcome = "drain_error: the rack has no power, seen at 2026-01-01T00:00:02Z"
+        assert steps["outcome"] == outcome
+
+
+def test_a_journal_tells_the_story_of_a_machine(journal: Path) -> None:
+    answer = run("why", "machine/taken", "--journal", str(journal))
+    assert "What touched it, newest last:" in answer.stdout
+    _, _, story = answer.stdout.partition("What touched it")
+    assert story.index("its pods are evicted") < story.index("the rack has no power")
+    assert "it is gone" not in story
+    then = run("why", "machine/taken", "--journal", str(journal), "--at", "7", "-o", "json")
+    assert [each["text"] for each in json.loads(then.stdout)["events"]] == ["its pods are evicted"]
 
 
 def test_the_cycle_that_decided_is_found_and_said(journal: Path) -> None:
@@ -112,6 +139,7 @@ def test_a_fleet_file_tells_the_same_but_what_became_of_it(journal: Path, tmp_pa
     file.write_text(f"version: 1\nkind: Fleet\n{FLEET}")
     recorded = told(run("why", "machine/taken", "--journal", str(journal), "-o", "json"))
     planned = told(run("why", "machine/taken", "--fleet", str(file), "-o", "json"))
-    del recorded["disposition"]
+    for became in ("disposition", "rails", "outcome"):
+        del recorded[became]
     assert {**planned, "action": ""} == {**recorded, "action": ""}
     assert planned["action"].partition(" ")[2] == recorded["action"].partition(" ")[2]

@@ -34,6 +34,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
+from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
@@ -50,6 +51,7 @@ from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, Machi
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import EngineOptions
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.provider_calls import Peer
@@ -60,6 +62,7 @@ from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -68,6 +71,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ActionView,
@@ -127,6 +131,8 @@ PAUSE = Pause(
     7,
     8,
     "bigfleet://admin",
+    9,
+    "lifted by ada: it is over",
 )
 FLAG = Pause("flag", PauseSource.FLAG)
 STATUS = ShardStatus(
@@ -286,7 +292,13 @@ EVENT = StoryEvent(
     "bf1-7",
     3,
     11,
+    "m-1",
 )
+RECORDS = (
+    JournalRecord(1, 9, 10, EVENT),
+    JournalRecord(2, 9, 11, JournalEvent("pause_set", "p-1", "paused", {"rows": "1"}, "x", PAUSE)),
+)
+PIECES = (JournalHeader("shard-0", 3, "1.2.3", EngineOptions(), 10, 1), b"one", b"two")
 assert FULL.pending is not None
 EXPLAINED = MachineAnswer(
     9,
@@ -585,3 +597,13 @@ class ScriptedAdmin:
         self.asked.append(("dump_fleet",))
         for line in FLEET_LINES:
             yield line
+
+    async def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
+        self.asked.append(("tail_journal", call))
+        for record in RECORDS:
+            yield record
+
+    async def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
+        self.asked.append(("fetch_journal", call))
+        for piece in PIECES:
+            yield piece

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import grpc
 import pytest
@@ -31,6 +32,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -39,6 +41,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ClearMode,
@@ -65,8 +68,13 @@ from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
+T = TypeVar("T")
 AUDIT = Audit("ada", "drill")
 NOBODY = Peer()
+
+
+async def all_of(pieces: AsyncGenerator[T, None]) -> list[T]:
+    return [piece async for piece in pieces]
 
 
 async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
@@ -159,6 +167,16 @@ CALLS: dict[str, Exchange] = {
         lambda c: whole(c.fleet()),
         ("dump_fleet",),
         b"".join(admin.FLEET_LINES),
+    ),
+    "records of the journal": (
+        lambda c: all_of(c.tail_journal(TailCall(-1, True, ("story",), "shop", "m-1"))),
+        ("tail_journal", TailCall(-1, True, ("story",), "shop", "m-1")),
+        list(admin.RECORDS),
+    ),
+    "segments of the journal": (
+        lambda c: all_of(c.fetch_journal(FetchCall(3, 9))),
+        ("fetch_journal", FetchCall(3, 9)),
+        list(admin.PIECES),
     ),
     "what if": (
         lambda c: c.what_if(WHAT_IF),

@@ -103,7 +103,8 @@ def replay(
     """Decide the cycles of JOURNAL again and compare them with what was decided then.
 
     JOURNAL is the directory of a shard's journal, or one of its .bfj files. A cycle is named by
-    the epoch of its shard and its number; a bare number means the newest epoch.
+    the epoch of its shard and its number; a bare number means the newest epoch. A file
+    failed-*.bfj is the input of a cycle in which the engine failed; it is decided again.
 
     With --diff each cycle is decided by a candidate on its recorded input: another version
     (--engine), or this one with other options (--set). With --mode closed both this engine and the
@@ -128,7 +129,7 @@ def replay(
     """
     from bigfleet.cli.progress import compile_all
     from bigfleet.journal.history import LATEST, BrokenJournal
-    from bigfleet.journal.segments import UnreadableJournal, segments_of
+    from bigfleet.journal.segments import UnreadableJournal, is_failure, segments_of
 
     if not diff and (engine is not None or settings or mode == "closed"):
         raise refuse(["--engine, --set and --mode are about the candidate of --diff; add --diff"])
@@ -138,6 +139,9 @@ def replay(
             _dump(segments, named_cycle(at, segments, LATEST), dump)
             return
         compile_all()
+        if is_failure(segments[0].path) and redact is None:
+            _decide_failed(segments)
+            return
         if redact is not None:
             _redact(segments, redact, workers)
             return
@@ -167,6 +171,27 @@ def replay(
         raise click.exceptions.Exit(EXIT_DIFFERENT)
     if report.missing:
         raise click.exceptions.Exit(EXIT_PARTIAL)
+
+
+def _decide_failed(segments: "list[Segment]") -> None:
+    """Leaves with 1 where the engine fails again, with what it raised."""
+    from bigfleet.journal.history import BrokenJournal, cycle_at
+
+    found = cycle_at(segments)
+    if found is None:
+        raise BrokenJournal(f"{segments[0].path} has no cycle")
+    click.echo(escaped(f"cycle {found.name} decided nothing then: {found.recorded.failure}"))
+    try:
+        decision = found.recorded.given.decide()
+    except Exception as problem:  # noqa: BLE001 - it is what is looked for
+        import traceback
+
+        told = "".join(traceback.format_exception(problem))
+        click.echo("it fails again now:")
+        for line in told.splitlines():
+            click.echo(escaped(line))
+        raise click.exceptions.Exit(EXIT_DIFFERENT) from None
+    click.echo(f"decided now: {decision.action_count} actions")
 
 
 def _diff(request: DiffRequest, segments: "list[Segment]") -> None:

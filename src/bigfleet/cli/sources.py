@@ -23,6 +23,7 @@ from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
     from bigfleet.engine.engine_input import EngineInput
+    from bigfleet.journal.notes import Ended
     from bigfleet.journal.segments import Segment
     from bigfleet.model.fleet import Fleet
     from bigfleet.model.shard_views import ActionView
@@ -59,6 +60,8 @@ class AskedCycle:
     shard: str = ""
     #: With what became of them; None: a fleet file, whose actions nothing carried out.
     actions: "tuple[ActionView, ...] | None" = None
+    #: How they ended, by cycle and machine.
+    ended: "Ended | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +129,31 @@ def kept_span(segments: "list[Segment]") -> str:
     return f"cycles from {oldest.epoch}:{oldest.first_cycle} on"
 
 
+def not_recorded(wanted: tuple[int, int], segments: "list[Segment]") -> click.exceptions.Exit:
+    """Said on standard error."""
+    there = kept_span(segments)
+    click.echo(f"no cycle {wanted[0]}:{wanted[1]} is recorded; there are {there}", err=True)
+    return click.exceptions.Exit(EXIT_NOT_FOUND)
+
+
 def _recorded(journal: Path, at: tuple[int | None, int] | None) -> AskedCycle:
     from bigfleet.journal.history import LATEST, BrokenJournal, cycle_at
+    from bigfleet.journal.notes import ended_actions
     from bigfleet.journal.segments import UnreadableJournal, segments_of
 
     try:
         segments = segments_of(journal)
         wanted = named_cycle(at, segments, LATEST)
         found = cycle_at(segments, wanted)
+        output = None if found is None else found.recorded.output
+        actions = () if output is None else output.actions
+        name = wanted if found is None else (found.recorded.epoch, found.recorded.given.cycle)
+        ended = ended_actions(segments, name, actions)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise refuse([str(problem)]) from None
     if found is None:
-        there = kept_span(segments)
-        click.echo(f"no cycle {wanted[0]}:{wanted[1]} is recorded; there are {there}", err=True)
-        raise click.exceptions.Exit(EXIT_NOT_FOUND)
-    output = found.recorded.output
-    actions = () if output is None else output.actions
-    return AskedCycle(found.recorded.given, found.name, found.header.shard_id, actions)
+        raise not_recorded(wanted, segments)
+    return AskedCycle(found.recorded.given, found.name, found.header.shard_id, actions, ended)
 
 
 def fleet_from(file: str) -> "Fleet":

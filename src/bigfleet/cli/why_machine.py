@@ -12,13 +12,12 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_machine, machine_thing, or_unknown
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, named_cycle
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, ask_fleet, known_in
 from bigfleet.cli.why_not import Asked, decided_from
 
 if TYPE_CHECKING:
-    from bigfleet.journal.segments import Segment
     from bigfleet.model.machine_answers import MachineAnswer, WhyNot
     from bigfleet.model.needs import NeedKey
     from bigfleet.model.shard_admin import MachineStory
@@ -33,7 +32,7 @@ class Told:
     answer: "MachineAnswer"
     #: `3:18231`.
     cycle: str
-    #: Of a live shard.
+    #: Of a live shard, or of a journal.
     story: "MachineStory | None" = None
     last_action: "ActionView | None" = None
 
@@ -49,14 +48,17 @@ def print_machine(connection: Connection, source: Source, machine: str) -> None:
             _write(connection, told, {"shardId": shard, **answers.document()})
         answers.leave_partial(connection)
         return
-    if source.journal is not None and source.at is None:
-        source = replace(source, at=_last_cycle_about(source.journal, machine))
+    story = None
+    if source.journal is not None:
+        story = _story(source.journal, machine, source.at)
+        if source.at is None:
+            source = replace(source, at=_last_cycle_about(source.journal, machine))
     cycle = decided_from(source)
     try:
         answer = explained_machine(cycle, machine)
     except NoSuchObject as problem:
         raise _unknown(str(problem)) from None
-    _write(connection, Told(answer, cycle.name), {})
+    _write(connection, Told(answer, cycle.name, story), {})
 
 
 def print_action(connection: Connection, source: Source, name: str) -> None:
@@ -100,31 +102,32 @@ def _unknown(text: str) -> click.exceptions.Exit:
 
 def _last_cycle_about(journal: Path, machine: str) -> tuple[int, int] | None:
     """The last recorded cycle that decided something about the machine; None: none did."""
+    from bigfleet.journal.notes import last_decided
     from bigfleet.journal.segments import UnreadableJournal, segments_of
 
     try:
-        segments = segments_of(journal)
-        for segment in reversed(segments):
-            if cycle := _last_in(segment, machine, last=segment is segments[-1]):
-                said = f"cycle {segment.epoch}:{cycle} is the last that decided about {machine}"
-                click.echo(plain(f"{said}; --at asks about another"), err=True)
-                return segment.epoch, cycle
+        found = last_decided(segments_of(journal), machine)
     except UnreadableJournal as problem:
         raise refuse([str(problem)]) from None
-    return None
-
-
-def _last_in(segment: "Segment", machine: str, *, last: bool) -> int:
-    from bigfleet.journal.segments import records_of
-    from bigfleet.model.journal import CycleOutput
-
-    found = 0
-    for record in records_of(segment.path, last=last):
-        if isinstance(record.body, CycleOutput) and any(
-            view.machine == machine for view in record.body.actions
-        ):
-            found = record.cycle
+    if found is not None:
+        said = f"cycle {found[0]}:{found[1]} is the last that decided about {machine}"
+        click.echo(plain(f"{said}; --at asks about another"), err=True)
     return found
+
+
+def _story(journal: Path, machine: str, at: tuple[int | None, int] | None) -> "MachineStory":
+    """Up to the cycle; without one up to the end."""
+    from bigfleet.journal.history import LATEST
+    from bigfleet.journal.notes import story_of
+    from bigfleet.journal.segments import UnreadableJournal, segments_of
+    from bigfleet.model.shard_admin import MachineStory
+
+    try:
+        segments = segments_of(journal)
+        found = story_of(segments, machine, named_cycle(at, segments, LATEST), _MOST_EVENTS)
+    except UnreadableJournal as problem:
+        raise refuse([str(problem)]) from None
+    return MachineStory(None, found.events, found.truncated)
 
 
 # -- a live shard ----------------------------------------------------------------------------------
@@ -249,5 +252,6 @@ def _write(connection: Connection, told: Told, more: dict[str, Any]) -> None:
     if told.story is not None and told.story.events:
         page.say("")
         page.say("What touched it, newest last:")
-        page.show(story_table({more["shardId"]: told.story}), apart=False, aside=True)
+        shard = more.get("shardId", "")
+        page.show(story_table({shard: told.story}), apart=False, aside=True)
     page.write()

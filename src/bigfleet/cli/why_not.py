@@ -87,7 +87,7 @@ def decided_from(source: Source) -> "DecidedCycle":
 
     asked = source.read()
     compile_all()
-    return DecidedCycle(asked.given, asked.given.decide(), asked.name, asked.actions)
+    return DecidedCycle(asked.given, asked.given.decide(), asked.name, asked.actions, asked.ended)
 
 
 def answered(cycle: "DecidedCycle", asked: Asked) -> "WhyNot":

@@ -5,7 +5,7 @@ it stands, and a journal or a fleet file decides again and asks the same.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
@@ -48,8 +48,13 @@ class DecidedCycle:
         decision: Decision,
         name: str = "",
         actions: Iterable[ActionView] | None = None,
+        ended: Mapping[tuple[int, str], ActionView] | None = None,
     ) -> None:
-        """`actions`: with what became of them; None: nothing carried them out."""
+        """`actions`: with what became of them; None: nothing carried them out. `ended`: how actions
+        ended, by cycle and machine.
+        """
+        #: More may end while it is asked.
+        self.ended = ended or {}
         self.given = given
         self.decision = decision
         self.name = name or str(given.cycle)
@@ -135,6 +140,8 @@ class DecidedCycle:
 
         (action,) = self.decision.actions_at(np.array([place]))
         told = self._told.get(place)
+        ended = self.ended_of(action.machine)
+        outcome = told.outcome if told else ""
         need = self.outcome.key(action.need) if action.need is not None else None
         return ActionView(
             self.given.cycle,
@@ -147,9 +154,13 @@ class DecidedCycle:
             action.grace_seconds,
             action.preemptor_priority,
             told.disposition if told else None,
-            told.outcome if told else "",
+            ended.outcome if ended else outcome,
             told.at if told else self.given.at,
         )
+
+    def ended_of(self, machine: str) -> ActionView | None:
+        """How and when the action of this cycle about a machine ended; None: it is not known."""
+        return self.ended.get((self.given.cycle, machine))
 
     @cached_property
     def _told(self) -> dict[int, ActionView]:

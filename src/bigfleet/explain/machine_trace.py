@@ -17,8 +17,9 @@ from bigfleet.model.instants import instant_text
 from bigfleet.model.machine_answers import MachineAnswer, MachineStep
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
+from bigfleet.model.rails import rails_passed
 from bigfleet.model.reasons import dollars_text, duration_text
-from bigfleet.model.shard_views import ActionView, MachineView
+from bigfleet.model.shard_views import ActionView, Disposition, MachineView
 
 #: Machines a step names.
 _MOST_NAMED = 8
@@ -115,12 +116,10 @@ def reservation_text(kept: Reservation) -> str:
 
 
 def _action(cycle: DecidedCycle, row: int, view: ActionView) -> Iterator[MachineStep]:
-    told = "" if view.disposition is None else view.disposition.name.lower().replace("_", "-")
     said = f"action/{view.cycle}.{view.index} {view.kind.label}: {view.reason}"
     yield MachineStep("action", said, machine_ids=(view.machine,))
-    if told:
-        came = f"; {view.outcome}" if view.outcome else ""
-        yield MachineStep("disposition", f"{told}{came}")
+    if view.disposition is not None:
+        yield from _carried_out(cycle, view, view.disposition)
     match view.kind:
         case ActionKind.PREEMPT:
             yield from _preempted(cycle, row)
@@ -130,6 +129,23 @@ def _action(cycle: DecidedCycle, row: int, view: ActionView) -> Iterator[Machine
             yield from _reclaimed(cycle, row)
         case ActionKind.DELETE:
             yield MachineStep("next best", "none: every machine whose hold is over is released")
+
+
+def _carried_out(
+    cycle: DecidedCycle, view: ActionView, disposition: Disposition
+) -> Iterator[MachineStep]:
+    passed = ", ".join(rails_passed(disposition))
+    yield MachineStep("rails", f"passed: {passed}" if passed else "it passed none")
+    word, ended = disposition.name.lower().replace("_", "-"), cycle.ended_of(view.machine)
+    if disposition is not Disposition.ENQUEUED:
+        why = f": {view.outcome}" if view.outcome else ""
+        yield MachineStep("disposition", f"{word}{why}")
+        return
+    yield MachineStep("disposition", word)
+    if ended is None:
+        yield MachineStep("outcome", "none seen yet")
+    else:
+        yield MachineStep("outcome", f"{ended.outcome}, seen at {instant_text(ended.at)}")
 
 
 def _preempted(cycle: DecidedCycle, row: int) -> Iterator[MachineStep]:

@@ -23,6 +23,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.memory import EngineMemory, Shortfall
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions
+from bigfleet.model.pauses import Pause
 from bigfleet.model.resources import Resources
 
 #: What becomes of an amount the engine computes anew anyway.
@@ -41,6 +42,10 @@ class RecordedCycle:
     #: Whether the claims of this cycle are told whole.
     keyframe: bool
     epoch: int
+    #: In force when its actions were looked at.
+    pauses: tuple[Pause, ...] = ()
+    #: Why it decided nothing: the engine raised, or took too long; empty: it decided.
+    failure: str = ""
 
 
 class _State:
@@ -52,6 +57,7 @@ class _State:
         self._memory = EngineMemory()
         self._reported: frozenset[str] = frozenset()
         self.options = EngineOptions()
+        self.pauses: tuple[Pause, ...] = ()
         self.digest = b""
         self.cycle = 0
         self.now: Instant = 0
@@ -59,6 +65,7 @@ class _State:
     def replace_by(self, frame: Keyframe, cycle: int) -> None:
         self._inventory, self._needs = Inventory.of_table(frame.machines), NeedsTable()
         self._memory, self._reported = EngineMemory(), frozenset()
+        self.pauses = ()
         self._take(frame.state, cycle, 0)
 
     def apply(self, change: InputChange, cycle: int) -> None:
@@ -97,6 +104,8 @@ class _State:
         self._age(change.parking, change.shortfall_ages, cycles)
         if change.reported is not None:
             self._reported = change.reported
+        if change.pauses is not None:
+            self.pauses = change.pauses
         self.digest, self.cycle, self.now = change.digest, cycle, change.now
 
     def _put(self, entry: FleetMachine) -> None:
@@ -168,17 +177,31 @@ class History:
                     self._state.apply(change, record.cycle)
                     self._pending = self._input(self._state), False
             case CycleOutput() as output:
-                if self._pending is not None and self._header is not None:
+                if self._pending is not None and self._header and self._state:
                     given, keyframe = self._pending
                     self._pending = None
                     if given is not None:
-                        yield RecordedCycle(given, output, keyframe, self._header.epoch)
+                        epoch, pauses = self._header.epoch, self._state.pauses
+                        yield RecordedCycle(given, output, keyframe, epoch, pauses)
             case TickRun() as run:
                 yield from self._run(run)
             case JournalEvent(kind="gap") as gap:
-                self.gaps.append(gap)
+                if "cycles" in gap.attributes:
+                    self.gaps.append(gap)
+            case JournalEvent(kind="cycle_failed", text=why):
+                yield from self._failed(why, record.cycle)
             case _:
+                # Notes: no decision depends on them.
                 pass
+
+    def _failed(self, why: str, cycle: int) -> Iterator[RecordedCycle]:
+        """Its input stands alone before it; the event of a journal has none."""
+        if self._pending is None or self._header is None or self._state is None:
+            return
+        (given, _), self._pending = self._pending, None
+        if given is not None and given.cycle == cycle:
+            epoch, pauses = self._header.epoch, self._state.pauses
+            yield RecordedCycle(given, None, True, epoch, pauses, why)
 
     def _run(self, run: TickRun) -> Iterator[RecordedCycle]:
         state, header = self._state, self._header
@@ -191,7 +214,7 @@ class History:
             now += step
             state.tick(cycle, now)
             if (given := self._input(state)) is not None:
-                yield RecordedCycle(given, None, False, header.epoch)
+                yield RecordedCycle(given, None, False, header.epoch, state.pauses)
 
     def _input(self, state: _State) -> EngineInput | None:
         is_wanted = (self.header.epoch, state.cycle) >= self._first

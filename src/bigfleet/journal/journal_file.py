@@ -6,15 +6,27 @@ cycle begins a new segment: what a failed write left is never continued.
 """
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from bigfleet.journal.frames import frame_of
-from bigfleet.journal.recorder import FinishedCycle, Recorder
-from bigfleet.journal.segments import cut_torn_tail, expired, segment_name, segments_in
-from bigfleet.model.journal import JournalBody
+from bigfleet.journal.recorder import FailedCycle, FinishedCycle, Note, Recorder
+from bigfleet.journal.segments import (
+    cut_torn_tail,
+    expired,
+    failure_name,
+    failures_in,
+    segment_name,
+    segments_in,
+)
 from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+
+#: Inputs of cycles that decided nothing: an engine that fails every second has the same to say.
+MOST_FAILURES = 5
+FAILURE_PAUSE = 60 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class JournalFile:
         self._deleted_in_vain = False
         #: The first cycle that is not recorded, and how many are not.
         self._missing: tuple[int, int] = (0, 0)
+        #: Of the last cycle that decided nothing and was kept.
+        self._failed_at: Instant | None = None
         #: Why nothing is recorded now; empty: all is well.
         self.trouble = ""
         self.gaps = 0
@@ -75,6 +89,8 @@ class JournalFile:
         self.write_errors = 0
         #: When the oldest kept segment was begun; None: there is none.
         self.oldest_at: Instant | None = None
+        #: Hears, in the thread that writes, of records that are written.
+        self.on_written: Callable[[list[bytes]], None] = lambda records: None
 
     def prepare(self) -> None:
         """To be called once, before anything is recorded."""
@@ -109,15 +125,53 @@ class JournalFile:
         except OSError as problem:
             self._give_up(told, problem)
 
-    def note(self, body: JournalBody, cycle: int, at: Instant) -> None:
-        """Something beside the cycles; nothing is kept of it while no segment is open."""
+    @property
+    def takes_notes(self) -> bool:
+        """Whether a segment is open: a note without one would have no place."""
+        return self._file is not None
+
+    def note(self, notes: Sequence[Note]) -> int:
+        """What happened beside the cycles, written together; how many were lost."""
+        if not notes or self._file is None:
+            return len(notes)
+        try:
+            content, lost = self._recorder.notes(notes), 0
+        except ValueError:
+            # A text that is none: it is dropped, and those beside it stay.
+            content, lost = self._one_by_one(notes)
+        try:
+            self._append([content] if content else [])
+        except OSError as problem:
+            self._give_up_with_quiet_cycles(problem)
+            return len(notes)
+        return lost
+
+    def lost_notes(self, count: int, cycle: int, at: Instant, why: str) -> None:
         if self._file is None:
             return
-        told = self._recorder.quiet_cycles
         try:
-            self._append([*self._recorder.flush(), self._recorder.event(body, cycle, at)])
+            self._append([self._recorder.lost_notes(count, cycle, at, why)])
         except OSError as problem:
-            self._give_up(told, problem)
+            self._give_up_with_quiet_cycles(problem)
+
+    def keep_failure(self, failed: FailedCycle) -> None:
+        """In a file of its own: one a minute, and the newest few; it stays when segments go."""
+        given = failed.given
+        if self._failed_at is not None and given.at - self._failed_at < FAILURE_PAUSE:
+            return
+        self._failed_at = given.at
+        path = self._directory / failure_name(self._epoch, given.cycle)
+        try:
+            content = b"".join(map(frame_of, self._recorder.failure(failed)))
+            self._directory.mkdir(parents=True, exist_ok=True)
+            with self._disk.open(path) as file:
+                self._disk.write(file, content)
+                self._disk.sync(file)
+            for old in failures_in(self._directory)[:-MOST_FAILURES]:
+                old.path.unlink(missing_ok=True)
+        except OSError:
+            self.write_errors += 1
+            path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """What was recorded so far survives the machine's end."""
@@ -140,6 +194,17 @@ class JournalFile:
 
     # -- within ------------------------------------------------------------------------------------
 
+    def _one_by_one(self, notes: Sequence[Note]) -> tuple[bytes, int]:
+        sound = []
+        for each in notes:
+            try:
+                self._recorder.notes([each])
+            except ValueError:
+                continue
+            sound.append(each)
+        lost = len(notes) - len(sound)
+        return (self._recorder.notes(sound) if sound else b""), lost
+
     def _append(self, records: list[bytes]) -> None:
         if not records:
             return
@@ -159,6 +224,7 @@ class JournalFile:
         self._size += len(content)
         self.written_bytes += len(content)
         self._unsynced = True
+        self.on_written(records)
 
     def _begin_segment(self, cycle: int, at: Instant) -> None:
         if self._file is not None:
@@ -191,11 +257,18 @@ class JournalFile:
             self._append([self._recorder.gap(first, count, at, why)])
             self._missing = (0, 0)
 
+    def _give_up_with_quiet_cycles(self, problem: OSError) -> None:
+        """They were to follow in the segment that ends here."""
+        told = self._recorder.quiet_cycles
+        self._recorder.flush()
+        self._give_up(told, problem)
+
     def _give_up(self, cycles: list[int], problem: OSError) -> None:
         """Until the next cycle, which begins a segment of its own."""
         self.write_errors += 1
-        first = cycles[0] if cycles else 0
-        self.miss(first, len(cycles), _cannot_be_written(problem))
+        if cycles:
+            self.miss(cycles[0], len(cycles), _cannot_be_written(problem))
+        self.trouble = _cannot_be_written(problem)
         if self._file is None:
             return
         file, self._file = self._file, None

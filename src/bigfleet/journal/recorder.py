@@ -5,7 +5,7 @@ two cycles it is given costs those cycles and nothing else, because a change is 
 last cycle that was recorded.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -31,11 +31,14 @@ from bigfleet.journal.inputs import (
     unexpected_ages,
 )
 from bigfleet.model.journal import (
+    FAILED,
+    GAP,
     CycleOutput,
     InputChange,
     JournalBody,
     JournalEvent,
     JournalHeader,
+    JournalNote,
     JournalRecord,
     Keyframe,
     NeedTable,
@@ -45,8 +48,9 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions
+from bigfleet.model.pauses import Pause
 from bigfleet.model.shard_views import ActionView
-from bigfleet.wire.journal_records import record_bytes
+from bigfleet.wire.journal_records import notes_bytes, record_bytes
 
 #: From one key frame to the next at the latest.
 KEYFRAME_CYCLES = 600
@@ -59,6 +63,24 @@ class FinishedCycle:
     #: With what became of them; those that were not looked at one by one are left out.
     actions: Iterable[ActionView] = ()
     nanos_of_phase: Mapping[str, int] = field(default_factory=dict)
+    #: In force when its actions were looked at.
+    pauses: tuple[Pause, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCycle:
+    """One that decided nothing: the engine raised, or took too long."""
+
+    given: EngineInput
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    #: The last that had begun.
+    cycle: int
+    at: Instant
+    body: JournalNote
 
 
 class Recorder:
@@ -71,6 +93,7 @@ class Recorder:
         self._last: EngineInput | None = None
         self._digest = b""
         self._claims: Int64s = np.zeros(0, np.int64)
+        self._pauses: tuple[Pause, ...] = ()
         self._keyframe_cycle = 0
         self._keyframe_bytes = 0
         #: Of changes since the key frame.
@@ -91,7 +114,8 @@ class Recorder:
             last = None
         change = _change(last, given)
         digest = input_digest(b"" if last is None else self._digest, change)
-        change = replace(change, digest=digest)
+        paused = cycle.pauses if cycle.pauses != self._pauses else None
+        change = replace(change, digest=digest, pauses=paused)
         claims = claims_of(cycle.decision)
         keyframe = last is None or new_segment or self._keyframe_due(given.cycle)
         records: list[bytes] = []
@@ -100,6 +124,7 @@ class Recorder:
         else:
             self._quiet.append((given.cycle, given.at))
         self._last, self._digest, self._claims = given, digest, claims
+        self._pauses = cycle.pauses
         return records
 
     def flush(self) -> list[bytes]:
@@ -121,7 +146,34 @@ class Recorder:
         """Cycles that happened and are not in the journal."""
         text = f"{cycles} cycles from {first_cycle} on are not recorded: {why}"
         facts = {"cycles": str(cycles), "firstCycle": str(first_cycle)}
-        return self.event(JournalEvent("gap", self._shard_id, text, facts), first_cycle, at)
+        return self.event(JournalEvent(GAP, self._shard_id, text, facts), first_cycle, at)
+
+    def notes(self, notes: Sequence[Note]) -> bytes:
+        """Of at least one. Raises ValueError where one of them cannot be written."""
+        first, self._seq = self._seq + 1, self._seq + len(notes)
+        return notes_bytes(
+            [
+                JournalRecord(seq, each.cycle, each.at, each.body)
+                for seq, each in enumerate(notes, first)
+            ]
+        )
+
+    def failure(self, failed: FailedCycle) -> list[bytes]:
+        """The whole input of a cycle that decided nothing, as a file of its own begins and ends."""
+        given, alone = failed.given, Recorder(self._shard_id, self._epoch, self._version)
+        whole = _whole(given, input_digest(b"", InputChange(given.at)))
+        event = JournalEvent(FAILED, self._shard_id, failed.why)
+        return [
+            alone._header(given),
+            alone.event(Keyframe(whole, table_of(given.snapshot)), given.cycle, given.at),
+            alone.event(event, given.cycle, given.at),
+        ]
+
+    def lost_notes(self, count: int, cycle: int, at: Instant, why: str) -> bytes:
+        """Notes that were made and are not in the journal; every decision is."""
+        text = f"{count} notes of what happened beside the cycles are not recorded: {why}"
+        lost = JournalEvent(GAP, self._shard_id, text, {"notes": str(count)})
+        return self.event(lost, cycle, at)
 
     # -- within ------------------------------------------------------------------------------------
 
@@ -149,7 +201,8 @@ class Recorder:
         if keyframe or last is None or _settings(last.options) != _settings(given.options):
             records.append(self._header(given))
         if keyframe:
-            whole = Keyframe(_whole(given, change.digest), table_of(given.snapshot))
+            state = replace(_whole(given, change.digest), pauses=cycle.pauses)
+            whole = Keyframe(state, table_of(given.snapshot))
             records.append(self.event(whole, given.cycle, given.at))
             self._keyframe_cycle, self._keyframe_bytes = given.cycle, len(records[-1])
             self._change_bytes = 0

@@ -19,6 +19,8 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.batches import Offering
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.journal import (
+    GAP,
+    PLAIN_FACTS,
     CycleOutput,
     InputChange,
     JournalBody,
@@ -33,6 +35,7 @@ from bigfleet.model.journal import (
 from bigfleet.model.machines import Assigned, Host
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import MARGIN_GROUP, NeedKey
+from bigfleet.model.pauses import Pause
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import (
     HOSTNAME_KEY,
@@ -153,6 +156,7 @@ class Renaming:
             case StoryEvent():
                 return replace(
                     body,
+                    machine=self.text(body.machine),
                     text=self.text(body.text),
                     cluster=self.text(body.cluster),
                     operation_id=self.text(body.operation_id),
@@ -175,6 +179,23 @@ class Renaming:
             parking=self.ages(change.parking),
             shortfall_ages=self.ages(change.shortfall_ages),
             reported=None if reported is None else frozenset(map(self.text, reported)),
+            pauses=None if change.pauses is None else tuple(map(self.pause, change.pauses)),
+        )
+
+    def pause(self, pause: Pause) -> Pause:
+        scope = replace(
+            pause.scope,
+            shard_ids=tuple(map(self.text, pause.scope.shard_ids)),
+            cluster_ids=tuple(map(self.text, pause.scope.cluster_ids)),
+        )
+        return replace(
+            pause,
+            pause_id=self.text(pause.pause_id),
+            scope=scope,
+            owner=self.text(pause.owner),
+            reason=self.text(pause.reason),
+            created_by=self.text(pause.created_by),
+            ended=self.text(pause.ended),
         )
 
     def reservation(self, held: Reservation) -> Reservation:
@@ -210,17 +231,30 @@ class Renaming:
             cluster=self.text(action.cluster),
             need=None if action.need is None else self.key(action.need),
             reason=self.text(action.reason),
-            outcome=self.text(action.outcome),
+            outcome=self.outcome(action.outcome),
         )
+
+    def outcome(self, outcome: str) -> str:
+        """The word stays; what was said about it does not."""
+        word, colon, said = outcome.partition(": ")
+        return f"{word}: {self.text(said)}" if colon else outcome
 
     def event(self, event: JournalEvent) -> JournalEvent:
         """A gap names nothing but cycles and the disk."""
         subject, peer = self.text(event.subject), self.text(event.peer)
-        if event.kind == "gap":
+        if event.kind == GAP:
             return replace(event, subject=subject, peer=peer)
-        facts = {key: self.text(value) for key, value in event.attributes.items()}
+        facts = {
+            key: value if key in PLAIN_FACTS else self.text(value)
+            for key, value in event.attributes.items()
+        }
         return replace(
-            event, subject=subject, peer=peer, text=self.text(event.text), attributes=facts
+            event,
+            subject=subject,
+            peer=peer,
+            text=self.text(event.text),
+            attributes=facts,
+            pause=None if event.pause is None else self.pause(event.pause),
         )
 
 

@@ -6,17 +6,19 @@ sent. Names sort as cycles do: cycles are counted anew with every epoch.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bigfleet.journal.frames import BrokenFrame, records_in, sound_length
 from bigfleet.model.journal import JournalRecord
 from bigfleet.model.machines import Instant
-from bigfleet.wire.journal_records import record_of
+from bigfleet.wire.journal_records import kind_of, records_from
 
 SUFFIX = ".bfj"
 _NAME = re.compile(r"(\d{10})-(\d{12})\.bfj")
+#: What is kept of a cycle that decided nothing lies beside the segments and is none of them.
+_FAILURE_NAME = re.compile(r"failed-(\d{10})-(\d{12})\.bfj")
 
 
 class UnreadableJournal(Exception):
@@ -36,11 +38,29 @@ def segment_name(epoch: int, first_cycle: int) -> str:
     return f"{epoch:010d}-{first_cycle:012d}{SUFFIX}"
 
 
+def failure_name(epoch: int, cycle: int) -> str:
+    return f"failed-{epoch:010d}-{cycle:012d}{SUFFIX}"
+
+
+def is_failure(path: Path) -> bool:
+    """Whether it is the input of a cycle that decided nothing."""
+    return _FAILURE_NAME.fullmatch(path.name) is not None
+
+
 def segments_in(directory: Path) -> list[Segment]:
     """Oldest first; files of other names are not the journal's."""
+    return _named(directory, _NAME)
+
+
+def failures_in(directory: Path) -> list[Segment]:
+    """Inputs of cycles that decided nothing, oldest first."""
+    return _named(directory, _FAILURE_NAME)
+
+
+def _named(directory: Path, pattern: re.Pattern[str]) -> list[Segment]:
     found: list[Segment] = []
     for path in directory.iterdir():
-        if named := _NAME.fullmatch(path.name):
+        if named := pattern.fullmatch(path.name):
             facts = path.stat()
             epoch, cycle = int(named[1]), int(named[2])
             found.append(Segment(epoch, cycle, path, facts.st_size, facts.st_mtime_ns))
@@ -71,22 +91,33 @@ def cut_torn_tail(path: Path) -> int:
     return len(content) - sound
 
 
-def records_of(path: Path, *, last: bool) -> Iterator[JournalRecord]:
-    """Of one file; a torn tail ends the `last` one, any other damage is UnreadableJournal."""
+def records_of(
+    path: Path, *, last: bool, kinds: Container[int] | None = None
+) -> Iterator[JournalRecord]:
+    """Of one file; a torn tail ends the `last` one, any other damage is UnreadableJournal.
+
+    `kinds` (of `wire.journal_records`): only those, read many times faster than all.
+    """
+
+    def wanted(start: bytes) -> bool:
+        kind = kind_of(start)
+        return not kind or kind in (kinds or ())
+
     try:
         content = path.read_bytes()
     except OSError as problem:
         raise UnreadableJournal(f"{path} cannot be read: {problem.strerror}") from None
     cycle = 0
     try:
-        for offset, record in records_in(memoryview(content)):
+        whole = memoryview(content)
+        for offset, record in records_in(whole, wanted=None if kinds is None else wanted):
             try:
-                read = record_of(record)
+                read = records_from(record)
             except ValueError as problem:
                 text = f"{path}, byte {offset}, after cycle {cycle}: {problem}"
                 raise UnreadableJournal(text) from None
-            cycle = read.cycle
-            yield read
+            cycle = max(cycle, *(each.cycle for each in read), 0)
+            yield from read
     except BrokenFrame as broken:
         if not (broken.torn and last):
             raise UnreadableJournal(f"{path}, after cycle {cycle}: {broken}") from None
@@ -96,6 +127,7 @@ def segments_of(journal: Path) -> list[Segment]:
     """Of a directory, or the one a file is. Raises UnreadableJournal where there is none."""
     directory = journal if journal.is_dir() else journal.parent
     found = [each for each in segments_in(directory) if journal in (directory, each.path)]
+    found = found or [each for each in failures_in(directory) if each.path == journal]
     if not found:
         text = f"{journal} is not a journal: no file is named <epoch>-<cycle>{SUFFIX}"
         raise UnreadableJournal(text)

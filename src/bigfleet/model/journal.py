@@ -12,6 +12,7 @@ from bigfleet.model.machines import Assigned, Instant
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions
+from bigfleet.model.pauses import Pause
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, StoryEvent
@@ -67,6 +68,8 @@ class InputChange:
     shortfall_ages: Mapping[NeedKey, int] = field(default_factory=dict)
     #: All clusters that have reported; None: the same as before.
     reported: frozenset[str] | None = None
+    #: All pauses in force; None: the same as before. The engine does not look at them.
+    pauses: tuple[Pause, ...] | None = None
     digest: bytes = b""
 
 
@@ -120,22 +123,31 @@ class TickRun:
 class JournalEvent:
     """Something beside the cycles: a roll-up, a session, a pause, an instruction, a gap."""
 
+    #: As in the log, such as `pause_set`.
     kind: str
     subject: str
     text: str
     attributes: Mapping[str, str] = field(default_factory=dict)
     peer: str = ""
+    #: That was set, lifted or has expired.
+    pause: Pause | None = None
 
 
-JournalBody = (
-    JournalHeader
-    | Keyframe
-    | InputChange
-    | CycleOutput
-    | TickRun
-    | ActionView
-    | StoryEvent
-    | JournalEvent
+#: What happened beside the cycles: how an action ended (an ActionView with its outcome), a line of
+#: a machine's story, an event. No decision depends on it.
+JournalNote = ActionView | StoryEvent | JournalEvent
+JournalBody = JournalHeader | Keyframe | InputChange | CycleOutput | TickRun | JournalNote
+#: Of a record that tells how many are missing.
+GAP = "gap"
+#: Of a cycle that decided nothing: the engine raised, or took too long.
+FAILED = "cycle_failed"
+#: Attributes of events that hold a number, a time or a word of ours, and name nothing.
+PLAIN_FACTS = frozenset(
+    (
+        *("accepted", "baseline", "consecutive", "created", "cycle", "cycles", "expires"),
+        *("firstCycle", "invariant", "kind", "machines", "notes", "outcome", "rows"),
+        *("session", "source", "term"),
+    )
 )
 
 

@@ -50,6 +50,10 @@ class Pause:
     expires_at: Instant | None = None
     #: The certificate name of who asked, where there was one.
     created_by: str = ""
+    #: None: it is in force.
+    ended_at: Instant | None = None
+    #: Who lifted it and why, or that it expired.
+    ended: str = ""
 
     @property
     def who(self) -> str:
@@ -57,6 +61,16 @@ class Pause:
         if not (self.owner or self.created_by):
             return ""
         return who_text(self.owner, self.created_by)
+
+
+#: How a pause ended that was not lifted.
+EXPIRED = "expired"
+
+
+def lifted_text(who: str, reason: str) -> str:
+    """How a pause ended that a person lifted."""
+    by = f"lifted by {who}" if who else "lifted"
+    return f"{by}: {reason}" if reason else by
 
 
 def scope_text(scope: PauseScope) -> str:

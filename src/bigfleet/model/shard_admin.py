@@ -83,3 +83,22 @@ class ReleasedQuarantine:
     quarantine: Quarantine
     #: A sentence.
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TailCall:
+    #: 0: from now on; -1: from the oldest that is kept; else of the shard's present epoch.
+    from_seq: int = 0
+    follow: bool = False
+    #: Of records or of events; empty: all but key frames.
+    kinds: tuple[str, ...] = ()
+    cluster: str = ""
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchCall:
+    #: Of the shard's present epoch; 0: from the oldest that is kept, of any epoch.
+    from_cycle: int = 0
+    #: 0: to the newest.
+    to_cycle: int = 0

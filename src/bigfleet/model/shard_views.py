@@ -108,6 +108,7 @@ class StoryEvent:
     instruction_id: str = ""
     shard_epoch: int = 0
     sequence: int = 0
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

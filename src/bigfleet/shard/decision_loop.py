@@ -47,6 +47,7 @@ from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.coordination.coordination import Coordination
+    from bigfleet.shard.rails.pauses import Pauses
     from bigfleet.shard.rails.verification import Verification
 
 #: Decisions that can still be listed; the journal keeps all of them.
@@ -62,6 +63,7 @@ class DecisionNeighbours(Protocol):
 
     coordination: "Coordination"
     verification: "Verification"
+    pauses: "Pauses"
 
 
 class DecisionLoop:
@@ -184,6 +186,7 @@ class DecisionLoop:
 
     def begin(self, at: Instant) -> CycleInput:
         self.number += 1
+        self._effects.cycle = self.number
         snapshot = self._machines.inventory.snapshot()
         self._drop_unclaimed(snapshot, at)
         self._given_up.clear()
@@ -227,6 +230,7 @@ class DecisionLoop:
             decision,
             DisposedActions(thought, disposed, at),
             {phase: int(s * SECOND) for phase, s in thought.seconds_of_phase.items()},
+            self._parts.pauses.active(),
         )
         record(disposed, thought.sentences, given.cycle, self._effects)
         self._count_left_out(thought)
@@ -405,11 +409,16 @@ class DisposedActions:
         self._at = at
 
     def __iter__(self) -> Iterator[ActionView]:
-        """Without their sentences: these are made again from the recorded input."""
-        return (
-            replace(_view_of(self._thought, place, ruling, self._at), reason="")
-            for place, ruling in enumerate(self._disposed.rulings)
-        )
+        """Without their sentences: these are made again from the recorded input. What is held back
+        has the sentence of its rail as its outcome."""
+        # Thousands of actions share a few reasons, which are as alive as their rulings.
+        texts: dict[int, str] = {}
+        for place, ruling in enumerate(self._disposed.rulings):
+            view = _view_of(self._thought, place, ruling, self._at)
+            held = ruling.reason
+            if held is not None and id(held) not in texts:
+                texts[id(held)] = held.text
+            yield replace(view, reason="", outcome=texts[id(held)] if held else "")
 
 
 def _view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> ActionView:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bigfleet.edge.counts import Counts
+from bigfleet.model.journal import JournalNote
 from bigfleet.model.shard_views import StoryEvent
-from bigfleet.shard.instructions import Instruction, Log, Persist, WakeCycle
+from bigfleet.shard.instructions import Instruction, Log, Persist, WakeCycle, WriteNote
+from bigfleet.shard.journal_notes import SUBJECT_OF_EVENT, event_of
 
 PER_MACHINE = 64
 #: Machines with a story; the ones longest untouched are forgotten first.
@@ -53,6 +55,8 @@ class Effects:
     def __init__(self) -> None:
         self.counts = Counts()
         self.stories = Stories()
+        #: Of the last cycle that began.
+        self.cycle = 0
         self._asked: list[Instruction] = []
         self._awake = False
 
@@ -67,7 +71,19 @@ class Effects:
             self._asked.append(WakeCycle())
 
     def log(self, level: str, event: str, text: str, **facts: Any) -> None:
+        """The journal keeps those that `journal_notes` names."""
         self._asked.append(Log(level, event, text, facts))
+        if event in SUBJECT_OF_EVENT:
+            self.note(event_of(event, text, facts))
+
+    def note(self, body: JournalNote) -> None:
+        """For the journal; nothing waits for it, and no decision depends on it."""
+        self._asked.append(WriteNote(self.cycle, body))
+
+    def tell(self, event: StoryEvent) -> None:
+        """A line of a machine's story."""
+        self.stories.tell(event.machine, event)
+        self.note(event)
 
     def persist(self, table: str, key: str, value: bytes | None) -> None:
         self._asked.append(Persist(table, key, value))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bigfleet.model.journal import JournalNote
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Mutation
 
@@ -77,6 +78,15 @@ class WriteAudit:
     line: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class WriteNote:
+    """A record of the journal beside those of the cycles."""
+
+    #: The last that had begun.
+    cycle: int
+    body: JournalNote
+
+
 Instruction = (
     CallProvider
     | FlushSession
@@ -86,4 +96,5 @@ Instruction = (
     | Persist
     | Log
     | WriteAudit
+    | WriteNote
 )

@@ -257,7 +257,8 @@ class Machines:
         self, machine_id: str, at: Instant, source: StorySource, text: str, cluster: str = ""
     ) -> None:
         """A line of a machine's story that changes nothing."""
-        self._effects.stories.tell(machine_id, StoryEvent(at, source, text, cluster=cluster))
+        event = StoryEvent(at, source, text, cluster=cluster, machine=machine_id)
+        self._effects.tell(event)
 
     def update_of(self, machine_id: str, cluster: str) -> NodeStateUpdate | None:
         """What its cluster is told of a machine now; None: it is not the cluster's any more."""
@@ -318,8 +319,9 @@ class Machines:
             operation_id=operation_id,
             instruction_id=instruction_id,
             sequence=sequence,
+            machine=known.id,
         )
-        self._effects.stories.tell(known.id, event)
+        self._effects.tell(event)
 
     def _forget(self, machine_id: str) -> None:
         self._count_of[self._provider_of.pop(machine_id)] -= 1

@@ -79,7 +79,7 @@ COUNTERS = {
     "creates_avoided_total": "Creates saved by an offering's back-off.",
     "journal_bytes_total": "Bytes written to the journal.",
     "journal_write_errors_total": "Writes of the journal that failed.",
-    "journal_gaps_total": "Cycles that are not in the journal: the disk was full, slow or gone.",
+    "journal_gaps_total": "Cycles and notes the journal lacks: the disk was full, slow or gone.",
 }
 GAUGES = {
     "epoch": "Which start of the shard this is.",

@@ -35,6 +35,7 @@ from bigfleet.shard.events import (
 )
 from bigfleet.shard.ingest.ingest import NothingHeld
 from bigfleet.shard.instructions import GetCall, Instruction
+from bigfleet.shard.journal_notes import instruction_event
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.parts import Parts, ShardStart
 from bigfleet.shard.reconciling.list_reading import LastList, ListReading
@@ -223,7 +224,10 @@ class ShardState:
         self, instruction: CoordinatorInstruction, at: Instant
     ) -> tuple[Obeyed, list[Instruction]]:
         """What became of the coordinator's instruction, and what is to be done about it."""
-        return self.coordination.obey(instruction, at), self.taken()
+        obeyed = self.coordination.obey(instruction, at)
+        if (event := instruction_event(instruction, obeyed)) is not None:
+            self.effects.note(event)
+        return obeyed, self.taken()
 
     # -- providers and sessions, for their drivers -----------------------------------------------
 
@@ -350,6 +354,7 @@ class ShardState:
             "recentLosses": len(parts.machines.losses),
             "firstMachines": len(parts.first_machines),
             "failingNeeds": len(parts.failing),
+            "endedActions": len(parts.outcomes),
             "needStates": len(parts.need_judge),
             "calls": len(parts.calls),
             "verifierReclaims": len(parts.verification),

@@ -4,7 +4,7 @@ The machines of a key frame are columns, as the engine has them: there may be ha
 Everything else is a few messages a cycle.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ from bigfleet.wire.needs import (
     resources_of,
 )
 from bigfleet.wire.record_codecs import RecordCodec, Unused
-from bigfleet.wire.shard_views import EVENT, number
+from bigfleet.wire.shard_views import EVENT, PAUSE, number
 
 _HELD_BY = {str(by): by for by in HeldBy}
 #: The columns of tables, and how their numbers lie in them.
@@ -71,7 +71,7 @@ _NEED_COLUMNS = {
 
 
 _TICK_RUN = RecordCodec(TickRun, pb.TickRun, steps="step_nanos")
-_JOURNAL_EVENT = RecordCodec(JournalEvent, pb.JournalEvent)
+_JOURNAL_EVENT = RecordCodec(JournalEvent, pb.JournalEvent, pause=PAUSE)
 _OUTPUT = RecordCodec(
     CycleOutput,
     pb.CycleOutput,
@@ -83,17 +83,81 @@ _OUTPUT = RecordCodec(
 )
 
 
+#: Kinds of records, by the number of their field.
+HEADER, KEYFRAME, INPUT, OUTPUT, TICK_RUN, OUTCOME, STORY, EVENT_RECORD, NOTES = range(4, 13)
+
+
 def record_bytes(record: JournalRecord) -> bytes:
     """Equal records have equal bytes."""
+    return record_message(record).SerializeToString(deterministic=True)
+
+
+def record_message(record: JournalRecord) -> pb.JournalRecord:
     message = _message_of(record.body)
     message.seq, message.cycle, message.at_unix_nanos = record.seq, record.cycle, record.at
+    return message
+
+
+def notes_bytes(records: Sequence[JournalRecord]) -> bytes:
+    """Of at least one, written together."""
+    if len(records) == 1:
+        return record_bytes(records[0])
+    first, last = records[0], records[-1]
+    message = pb.JournalRecord(
+        seq=first.seq,
+        cycle=last.cycle,
+        at_unix_nanos=last.at,
+        notes=pb.JournalNotes(notes=map(_note_message, records)),
+    )
     return message.SerializeToString(deterministic=True)
+
+
+def _note_message(record: JournalRecord) -> pb.JournalNote:
+    match record.body:
+        case ActionView() as ended:
+            message = pb.JournalNote(outcome=ACTION.message(ended))
+        case StoryEvent() as story:
+            message = pb.JournalNote(story=EVENT.message(story))
+        case JournalEvent() as event:
+            message = pb.JournalNote(event=_JOURNAL_EVENT.message(event))
+        case _:
+            raise ValueError("only outcomes, stories and events are written together")
+    message.seq, message.cycle, message.at_unix_nanos = record.seq, record.cycle, record.at
+    return message
+
+
+def _record_of_note(message: pb.JournalNote) -> JournalRecord:
+    body: JournalBody
+    match message.WhichOneof("body"):
+        case "outcome":
+            body = ACTION.record(message.outcome)
+        case "story":
+            body = EVENT.record(message.story)
+        case "event":
+            body = _JOURNAL_EVENT.record(message.event)
+        case _:
+            raise ValueError("a note of a kind this version does not know; is it of a later one?")
+    return JournalRecord(message.seq, message.cycle, message.at_unix_nanos, body)
+
+
+def kind_of(start: bytes) -> int:
+    """The kind of a record by its first bytes: three numbers come before it; 0: not known."""
+    at = 0
+    while at < len(start):
+        tag = start[at]
+        at += 1
+        if tag & 7 == 2:
+            return tag >> 3
+        while at < len(start) and start[at] & 0x80:
+            at += 1
+        at += 1
+    return 0
 
 
 def _message_of(body: JournalBody) -> pb.JournalRecord:
     match body:
         case JournalHeader():
-            return pb.JournalRecord(header=_header_message(body))
+            return pb.JournalRecord(header=header_message(body))
         case Keyframe():
             return pb.JournalRecord(
                 keyframe=pb.Keyframe(
@@ -115,19 +179,32 @@ def _message_of(body: JournalBody) -> pb.JournalRecord:
 
 
 def record_of(content: bytes) -> JournalRecord:
+    """Of one that is alone; raises ValueError as `records_from` does."""
+    (record,) = records_from(content)
+    return record
+
+
+def records_from(content: bytes) -> list[JournalRecord]:
     """Raises ValueError, in words, where the bytes are not a record this version can read."""
     message = pb.JournalRecord()
     try:
         message.ParseFromString(content)
     except DecodeError as problem:
         raise ValueError(f"it is not a record of a journal: {problem}") from None
+    if message.HasField("notes"):
+        return list(map(_record_of_note, message.notes.notes))
+    return [record_from(message)]
+
+
+def record_from(message: pb.JournalRecord) -> JournalRecord:
+    """Raises ValueError."""
     return JournalRecord(message.seq, message.cycle, message.at_unix_nanos, _body_of(message))
 
 
 def _body_of(message: pb.JournalRecord) -> JournalBody:
     match message.WhichOneof("body"):
         case "header":
-            return _header_of(message.header)
+            return header_of(message.header)
         case "keyframe":
             frame = message.keyframe
             return Keyframe(_change_of(frame.state), _table_of(frame.machines))
@@ -158,6 +235,8 @@ def _change_message(change: InputChange) -> pb.InputDelta:
         shortfall_ages=_age_messages(change.shortfall_ages),
         reported_clusters=sorted(change.reported or ()),
         reported_changed=change.reported is not None,
+        pauses=PAUSE.messages(change.pauses or ()),
+        pauses_changed=change.pauses is not None,
         input_digest=change.digest,
         needs=None if change.needs is None else _needs_message(change.needs),
     )
@@ -173,6 +252,7 @@ def _change_of(message: pb.InputDelta) -> InputChange:
         parking=_ages_of(message.parking),
         shortfall_ages=_ages_of(message.shortfall_ages),
         reported=frozenset(message.reported_clusters) if message.reported_changed else None,
+        pauses=PAUSE.records(message.pauses) if message.pauses_changed else None,
         digest=message.input_digest,
         needs=_needs_of(message.needs) if message.HasField("needs") else None,
     )
@@ -389,7 +469,7 @@ def _ages_of(messages: Iterable[pb.ParkingAge]) -> dict[NeedKey, int]:
     return {NEED_KEY.record(each.need): each.age_cycles for each in messages}
 
 
-def _header_message(header: JournalHeader) -> pb.JournalHeader:
+def header_message(header: JournalHeader) -> pb.JournalHeader:
     return pb.JournalHeader(
         format_version=header.format_version,
         shard_id=header.shard_id,
@@ -401,7 +481,7 @@ def _header_message(header: JournalHeader) -> pb.JournalHeader:
     )
 
 
-def _header_of(message: pb.JournalHeader) -> JournalHeader:
+def header_of(message: pb.JournalHeader) -> JournalHeader:
     if not 1 <= message.format_version <= FORMAT_VERSION:
         text = f"it has format {message.format_version}; this version reads up to {FORMAT_VERSION}"
         raise ValueError(f"{text}: read it with the version that wrote it, or a later one")

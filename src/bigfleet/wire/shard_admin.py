@@ -60,6 +60,15 @@ from bigfleet.wire import counterfactuals
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
+from bigfleet.wire.journal_rpcs import (
+    FETCH_CALL,
+    TAIL_CALL,
+    JournalHandler,
+    fetch_frames,
+    piece_in,
+    record_in,
+    tail_frames,
+)
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_answers import (
     CYCLE_CALL,
@@ -129,7 +138,7 @@ class ReportHandler(Protocol):
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
 
 
-class ShardAdminHandler(ReportHandler, Protocol):
+class ShardAdminHandler(ReportHandler, JournalHandler, Protocol):
     """What answers; each raises Rejected where the contract says so."""
 
     async def status(self) -> ShardStatus: ...
@@ -518,6 +527,13 @@ class ShardAdminClient(WhatIfClient):
         ShardAdminHandler.cycle,
         CYCLE_VIEW,
         "why",
+    )
+    tail_journal = SHARD_ADMIN.stream(
+        "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in
+    )
+    #: The header of the first segment, then the bytes of all of them, in pieces.
+    fetch_journal = SHARD_ADMIN.stream(
+        "FetchJournal", FETCH_CALL.message, fetch_frames, pb.JournalChunk, piece_in
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from bigfleet.v1alpha1 import provider_pb2 as bigfleet_dot_v1alpha1_dot_provider__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$bigfleet/admin/v1alpha1/common.proto\x12\x17\x62igfleet.admin.v1alpha1\x1a bigfleet/v1alpha1/provider.proto\"&\n\x05\x41udit\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"I\n\x07NeedRef\x12\x12\n\ncluster_id\x18\x01 \x01(\t\x12\x1b\n\x13profile_fingerprint\x18\x02 \x01(\t\x12\r\n\x05group\x18\x03 \x01(\t\"\xe2\x02\n\nActionView\x12\r\n\x05\x63ycle\x18\x01 \x01(\x03\x12\r\n\x05index\x18\x02 \x01(\x05\x12\x31\n\x04kind\x18\x03 \x01(\x0e\x32#.bigfleet.admin.v1alpha1.ActionKind\x12\x12\n\nmachine_id\x18\x04 \x01(\t\x12\x12\n\ncluster_id\x18\x05 \x01(\t\x12.\n\x04need\x18\x06 \x01(\x0b\x32 .bigfleet.admin.v1alpha1.NeedRef\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\x1c\n\x14grace_period_seconds\x18\x08 \x01(\x03\x12\x1a\n\x12preemptor_priority\x18\t \x01(\x05\x12\x39\n\x0b\x64isposition\x18\n \x01(\x0e\x32$.bigfleet.admin.v1alpha1.Disposition\x12\x0f\n\x07outcome\x18\x0b \x01(\t\x12\x15\n\rat_unix_nanos\x18\x0c \x01(\x03\"\xb3\x01\n\x08\x43ostView\x12\x16\n\x0eprice_per_hour\x18\x01 \x01(\x01\x12 \n\x18interruption_probability\x18\x02 \x01(\x01\x12$\n\x1cinterruption_penalty_dollars\x18\x03 \x01(\x01\x12&\n\x1e\x65xpected_interruption_per_hour\x18\x04 \x01(\x01\x12\x1f\n\x17\x65\x66\x66\x65\x63tive_cost_per_hour\x18\x05 \x01(\x01\"G\n\x05\x43heck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06passed\x18\x02 \x01(\x08\x12\x10\n\x08\x65xpected\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x63tual\x18\x04 \x01(\t\"\xeb\x01\n\x0bReservation\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\x12\x12\n\nmachine_id\x18\x02 \x01(\t\x12\x36\n\x04kind\x18\x03 \x01(\x0e\x32(.bigfleet.admin.v1alpha1.ReservationKind\x12.\n\x04need\x18\x04 \x01(\x0b\x32 .bigfleet.admin.v1alpha1.NeedRef\x12\x10\n\x08priority\x18\x05 \x01(\x05\x12\x1a\n\x12\x63reated_unix_nanos\x18\x06 \x01(\x03\x12\x1a\n\x12\x65xpires_unix_nanos\x18\x07 \x01(\x03\"\x80\x01\n\nPauseScope\x12\x11\n\tshard_ids\x18\x01 \x03(\t\x12\x13\n\x0b\x63luster_ids\x18\x02 \x03(\t\x12\x32\n\x05kinds\x18\x03 \x03(\x0e\x32#.bigfleet.admin.v1alpha1.ActionKind\x12\x16\n\x0erebalance_only\x18\x04 \x01(\x08\"\xfe\x01\n\x05Pause\x12\x10\n\x08pause_id\x18\x01 \x01(\t\x12\x32\n\x05scope\x18\x02 \x01(\x0b\x32#.bigfleet.admin.v1alpha1.PauseScope\x12-\n\x05\x61udit\x18\x03 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Audit\x12\x1a\n\x12\x63reated_unix_nanos\x18\x04 \x01(\x03\x12\x1a\n\x12\x65xpires_unix_nanos\x18\x05 \x01(\x03\x12\x34\n\x06source\x18\x06 \x01(\x0e\x32$.bigfleet.admin.v1alpha1.PauseSource\x12\x12\n\ncreated_by\x18\x07 \x01(\t\"\xab\x01\n\x0cPauseRequest\x12\x32\n\x05scope\x18\x01 \x01(\x0b\x32#.bigfleet.admin.v1alpha1.PauseScope\x12-\n\x05\x61udit\x18\x02 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Audit\x12\x13\n\x0bttl_seconds\x18\x03 \x01(\x03\x12\x11\n\tno_expiry\x18\x04 \x01(\x08\x12\x10\n\x08pause_id\x18\x05 \x01(\t\"n\n\rPauseResponse\x12-\n\x05pause\x18\x01 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\x12.\n\x06\x61\x63tive\x18\x02 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\"]\n\rResumeRequest\x12\x10\n\x08pause_id\x18\x01 \x01(\t\x12\x0b\n\x03\x61ll\x18\x02 \x01(\x08\x12-\n\x05\x61udit\x18\x03 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Audit\"q\n\x0eResumeResponse\x12/\n\x07removed\x18\x01 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\x12.\n\x06\x61\x63tive\x18\x02 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\",\n\x11ListPausesRequest\x12\x17\n\x0finclude_expired\x18\x01 \x01(\x08\"U\n\x12ListPausesResponse\x12.\n\x06pauses\x18\x01 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\"\xf0\x02\n\x0fMachineSelector\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12/\n\x06states\x18\x02 \x03(\x0e\x32\x1f.bigfleet.v1alpha1.MachineState\x12\r\n\x05zones\x18\x03 \x03(\t\x12\x16\n\x0einstance_types\x18\x04 \x03(\t\x12\x37\n\x0e\x63\x61pacity_types\x18\x05 \x03(\x0e\x32\x1f.bigfleet.v1alpha1.CapacityType\x12\x44\n\x06labels\x18\x06 \x03(\x0b\x32\x34.bigfleet.admin.v1alpha1.MachineSelector.LabelsEntry\x12\x12\n\ncluster_id\x18\x07 \x01(\t\x12\x10\n\x08provider\x18\x08 \x01(\t\x12\x11\n\tid_prefix\x18\t \x01(\t\x12\x11\n\tmax_count\x18\n \x01(\x05\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xb1\x02\n\x0fQuotaAllocation\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\x0e\n\x06region\x18\x02 \x01(\t\x12I\n\tper_shard\x18\x03 \x03(\x0b\x32\x36.bigfleet.admin.v1alpha1.QuotaAllocation.PerShardEntry\x12\r\n\x05total\x18\x04 \x01(\x05\x12\x43\n\x06in_use\x18\x05 \x03(\x0b\x32\x33.bigfleet.admin.v1alpha1.QuotaAllocation.InUseEntry\x1a/\n\rPerShardEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1a,\n\nInUseEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"p\n\rProviderEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x0e\n\x06region\x18\x03 \x01(\t\x12\x17\n\x0fsupports_delete\x18\x04 \x01(\x08\x12\x17\n\x0f\x61ttached_shards\x18\x05 \x03(\t*\xa9\x01\n\nActionKind\x12\x1b\n\x17\x41\x43TION_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41\x43TION_KIND_BOOTSTRAP\x10\x01\x12\x19\n\x15\x41\x43TION_KIND_PROVISION\x10\x02\x12\x17\n\x13\x41\x43TION_KIND_RECLAIM\x10\x03\x12\x17\n\x13\x41\x43TION_KIND_PREEMPT\x10\x04\x12\x16\n\x12\x41\x43TION_KIND_DELETE\x10\x05*\xa9\x02\n\x0b\x44isposition\x12\x1b\n\x17\x44ISPOSITION_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44ISPOSITION_ENQUEUED\x10\x01\x12\x16\n\x12\x44ISPOSITION_CAPPED\x10\x02\x12\x18\n\x14\x44ISPOSITION_DEFERRED\x10\x03\x12\x1a\n\x16\x44ISPOSITION_SUPPRESSED\x10\x04\x12\x17\n\x13\x44ISPOSITION_DRY_RUN\x10\x05\x12\x17\n\x13\x44ISPOSITION_DEDUPED\x10\x06\x12\x17\n\x13\x44ISPOSITION_DROPPED\x10\x07\x12\x1c\n\x18\x44ISPOSITION_INAPPLICABLE\x10\x08\x12\x16\n\x12\x44ISPOSITION_VETOED\x10\t\x12\x14\n\x10\x44ISPOSITION_HELD\x10\n*\x8d\x01\n\x0bPauseSource\x12\x1c\n\x18PAUSE_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11PAUSE_SOURCE_FLAG\x10\x01\x12\x15\n\x11PAUSE_SOURCE_FILE\x10\x02\x12\x14\n\x10PAUSE_SOURCE_RPC\x10\x03\x12\x1c\n\x18PAUSE_SOURCE_COORDINATOR\x10\x04*\x92\x01\n\x0fReservationKind\x12 \n\x1cRESERVATION_KIND_UNSPECIFIED\x10\x00\x12\x1f\n\x1bRESERVATION_KIND_PREEMPTION\x10\x01\x12\x1a\n\x16RESERVATION_KIND_OFFER\x10\x02\x12 \n\x1cRESERVATION_KIND_TRANSFER_IN\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$bigfleet/admin/v1alpha1/common.proto\x12\x17\x62igfleet.admin.v1alpha1\x1a bigfleet/v1alpha1/provider.proto\"&\n\x05\x41udit\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"I\n\x07NeedRef\x12\x12\n\ncluster_id\x18\x01 \x01(\t\x12\x1b\n\x13profile_fingerprint\x18\x02 \x01(\t\x12\r\n\x05group\x18\x03 \x01(\t\"\xe2\x02\n\nActionView\x12\r\n\x05\x63ycle\x18\x01 \x01(\x03\x12\r\n\x05index\x18\x02 \x01(\x05\x12\x31\n\x04kind\x18\x03 \x01(\x0e\x32#.bigfleet.admin.v1alpha1.ActionKind\x12\x12\n\nmachine_id\x18\x04 \x01(\t\x12\x12\n\ncluster_id\x18\x05 \x01(\t\x12.\n\x04need\x18\x06 \x01(\x0b\x32 .bigfleet.admin.v1alpha1.NeedRef\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\x1c\n\x14grace_period_seconds\x18\x08 \x01(\x03\x12\x1a\n\x12preemptor_priority\x18\t \x01(\x05\x12\x39\n\x0b\x64isposition\x18\n \x01(\x0e\x32$.bigfleet.admin.v1alpha1.Disposition\x12\x0f\n\x07outcome\x18\x0b \x01(\t\x12\x15\n\rat_unix_nanos\x18\x0c \x01(\x03\"\xb3\x01\n\x08\x43ostView\x12\x16\n\x0eprice_per_hour\x18\x01 \x01(\x01\x12 \n\x18interruption_probability\x18\x02 \x01(\x01\x12$\n\x1cinterruption_penalty_dollars\x18\x03 \x01(\x01\x12&\n\x1e\x65xpected_interruption_per_hour\x18\x04 \x01(\x01\x12\x1f\n\x17\x65\x66\x66\x65\x63tive_cost_per_hour\x18\x05 \x01(\x01\"G\n\x05\x43heck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06passed\x18\x02 \x01(\x08\x12\x10\n\x08\x65xpected\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x63tual\x18\x04 \x01(\t\"\xeb\x01\n\x0bReservation\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\x12\x12\n\nmachine_id\x18\x02 \x01(\t\x12\x36\n\x04kind\x18\x03 \x01(\x0e\x32(.bigfleet.admin.v1alpha1.ReservationKind\x12.\n\x04need\x18\x04 \x01(\x0b\x32 .bigfleet.admin.v1alpha1.NeedRef\x12\x10\n\x08priority\x18\x05 \x01(\x05\x12\x1a\n\x12\x63reated_unix_nanos\x18\x06 \x01(\x03\x12\x1a\n\x12\x65xpires_unix_nanos\x18\x07 \x01(\x03\"\x80\x01\n\nPauseScope\x12\x11\n\tshard_ids\x18\x01 \x03(\t\x12\x13\n\x0b\x63luster_ids\x18\x02 \x03(\t\x12\x32\n\x05kinds\x18\x03 \x03(\x0e\x32#.bigfleet.admin.v1alpha1.ActionKind\x12\x16\n\x0erebalance_only\x18\x04 \x01(\x08\"\xa7\x02\n\x05Pause\x12\x10\n\x08pause_id\x18\x01 \x01(\t\x12\x32\n\x05scope\x18\x02 \x01(\x0b\x32#.bigfleet.admin.v1alpha1.PauseScope\x12-\n\x05\x61udit\x18\x03 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Audit\x12\x1a\n\x12\x63reated_unix_nanos\x18\x04 \x01(\x03\x12\x1a\n\x12\x65xpires_unix_nanos\x18\x05 \x01(\x03\x12\x34\n\x06source\x18\x06 \x01(\x0e\x32$.bigfleet.admin.v1alpha1.PauseSource\x12\x12\n\ncreated_by\x18\x07 \x01(\t\x12\x18\n\x10\x65nded_unix_nanos\x18\x08 \x01(\x03\x12\r\n\x05\x65nded\x18\t \x01(\t\"\xab\x01\n\x0cPauseRequest\x12\x32\n\x05scope\x18\x01 \x01(\x0b\x32#.bigfleet.admin.v1alpha1.PauseScope\x12-\n\x05\x61udit\x18\x02 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Audit\x12\x13\n\x0bttl_seconds\x18\x03 \x01(\x03\x12\x11\n\tno_expiry\x18\x04 \x01(\x08\x12\x10\n\x08pause_id\x18\x05 \x01(\t\"n\n\rPauseResponse\x12-\n\x05pause\x18\x01 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\x12.\n\x06\x61\x63tive\x18\x02 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\"]\n\rResumeRequest\x12\x10\n\x08pause_id\x18\x01 \x01(\t\x12\x0b\n\x03\x61ll\x18\x02 \x01(\x08\x12-\n\x05\x61udit\x18\x03 \x01(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Audit\"q\n\x0eResumeResponse\x12/\n\x07removed\x18\x01 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\x12.\n\x06\x61\x63tive\x18\x02 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\",\n\x11ListPausesRequest\x12\x17\n\x0finclude_expired\x18\x01 \x01(\x08\"U\n\x12ListPausesResponse\x12.\n\x06pauses\x18\x01 \x03(\x0b\x32\x1e.bigfleet.admin.v1alpha1.Pause\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\"\xf0\x02\n\x0fMachineSelector\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12/\n\x06states\x18\x02 \x03(\x0e\x32\x1f.bigfleet.v1alpha1.MachineState\x12\r\n\x05zones\x18\x03 \x03(\t\x12\x16\n\x0einstance_types\x18\x04 \x03(\t\x12\x37\n\x0e\x63\x61pacity_types\x18\x05 \x03(\x0e\x32\x1f.bigfleet.v1alpha1.CapacityType\x12\x44\n\x06labels\x18\x06 \x03(\x0b\x32\x34.bigfleet.admin.v1alpha1.MachineSelector.LabelsEntry\x12\x12\n\ncluster_id\x18\x07 \x01(\t\x12\x10\n\x08provider\x18\x08 \x01(\t\x12\x11\n\tid_prefix\x18\t \x01(\t\x12\x11\n\tmax_count\x18\n \x01(\x05\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xb1\x02\n\x0fQuotaAllocation\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\x0e\n\x06region\x18\x02 \x01(\t\x12I\n\tper_shard\x18\x03 \x03(\x0b\x32\x36.bigfleet.admin.v1alpha1.QuotaAllocation.PerShardEntry\x12\r\n\x05total\x18\x04 \x01(\x05\x12\x43\n\x06in_use\x18\x05 \x03(\x0b\x32\x33.bigfleet.admin.v1alpha1.QuotaAllocation.InUseEntry\x1a/\n\rPerShardEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1a,\n\nInUseEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"p\n\rProviderEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x0e\n\x06region\x18\x03 \x01(\t\x12\x17\n\x0fsupports_delete\x18\x04 \x01(\x08\x12\x17\n\x0f\x61ttached_shards\x18\x05 \x03(\t*\xa9\x01\n\nActionKind\x12\x1b\n\x17\x41\x43TION_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41\x43TION_KIND_BOOTSTRAP\x10\x01\x12\x19\n\x15\x41\x43TION_KIND_PROVISION\x10\x02\x12\x17\n\x13\x41\x43TION_KIND_RECLAIM\x10\x03\x12\x17\n\x13\x41\x43TION_KIND_PREEMPT\x10\x04\x12\x16\n\x12\x41\x43TION_KIND_DELETE\x10\x05*\xa9\x02\n\x0b\x44isposition\x12\x1b\n\x17\x44ISPOSITION_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44ISPOSITION_ENQUEUED\x10\x01\x12\x16\n\x12\x44ISPOSITION_CAPPED\x10\x02\x12\x18\n\x14\x44ISPOSITION_DEFERRED\x10\x03\x12\x1a\n\x16\x44ISPOSITION_SUPPRESSED\x10\x04\x12\x17\n\x13\x44ISPOSITION_DRY_RUN\x10\x05\x12\x17\n\x13\x44ISPOSITION_DEDUPED\x10\x06\x12\x17\n\x13\x44ISPOSITION_DROPPED\x10\x07\x12\x1c\n\x18\x44ISPOSITION_INAPPLICABLE\x10\x08\x12\x16\n\x12\x44ISPOSITION_VETOED\x10\t\x12\x14\n\x10\x44ISPOSITION_HELD\x10\n*\x8d\x01\n\x0bPauseSource\x12\x1c\n\x18PAUSE_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11PAUSE_SOURCE_FLAG\x10\x01\x12\x15\n\x11PAUSE_SOURCE_FILE\x10\x02\x12\x14\n\x10PAUSE_SOURCE_RPC\x10\x03\x12\x1c\n\x18PAUSE_SOURCE_COORDINATOR\x10\x04*\x92\x01\n\x0fReservationKind\x12 \n\x1cRESERVATION_KIND_UNSPECIFIED\x10\x00\x12\x1f\n\x1bRESERVATION_KIND_PREEMPTION\x10\x01\x12\x1a\n\x16RESERVATION_KIND_OFFER\x10\x02\x12 \n\x1cRESERVATION_KIND_TRANSFER_IN\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,14 +38,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_QUOTAALLOCATION_PERSHARDENTRY']._serialized_options = b'8\001'
   _globals['_QUOTAALLOCATION_INUSEENTRY']._loaded_options = None
   _globals['_QUOTAALLOCATION_INUSEENTRY']._serialized_options = b'8\001'
-  _globals['_ACTIONKIND']._serialized_start=2875
-  _globals['_ACTIONKIND']._serialized_end=3044
-  _globals['_DISPOSITION']._serialized_start=3047
-  _globals['_DISPOSITION']._serialized_end=3344
-  _globals['_PAUSESOURCE']._serialized_start=3347
-  _globals['_PAUSESOURCE']._serialized_end=3488
-  _globals['_RESERVATIONKIND']._serialized_start=3491
-  _globals['_RESERVATIONKIND']._serialized_end=3637
+  _globals['_ACTIONKIND']._serialized_start=2916
+  _globals['_ACTIONKIND']._serialized_end=3085
+  _globals['_DISPOSITION']._serialized_start=3088
+  _globals['_DISPOSITION']._serialized_end=3385
+  _globals['_PAUSESOURCE']._serialized_start=3388
+  _globals['_PAUSESOURCE']._serialized_end=3529
+  _globals['_RESERVATIONKIND']._serialized_start=3532
+  _globals['_RESERVATIONKIND']._serialized_end=3678
   _globals['_AUDIT']._serialized_start=99
   _globals['_AUDIT']._serialized_end=137
   _globals['_NEEDREF']._serialized_start=139
@@ -61,29 +61,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PAUSESCOPE']._serialized_start=1065
   _globals['_PAUSESCOPE']._serialized_end=1193
   _globals['_PAUSE']._serialized_start=1196
-  _globals['_PAUSE']._serialized_end=1450
-  _globals['_PAUSEREQUEST']._serialized_start=1453
-  _globals['_PAUSEREQUEST']._serialized_end=1624
-  _globals['_PAUSERESPONSE']._serialized_start=1626
-  _globals['_PAUSERESPONSE']._serialized_end=1736
-  _globals['_RESUMEREQUEST']._serialized_start=1738
-  _globals['_RESUMEREQUEST']._serialized_end=1831
-  _globals['_RESUMERESPONSE']._serialized_start=1833
-  _globals['_RESUMERESPONSE']._serialized_end=1946
-  _globals['_LISTPAUSESREQUEST']._serialized_start=1948
-  _globals['_LISTPAUSESREQUEST']._serialized_end=1992
-  _globals['_LISTPAUSESRESPONSE']._serialized_start=1994
-  _globals['_LISTPAUSESRESPONSE']._serialized_end=2079
-  _globals['_MACHINESELECTOR']._serialized_start=2082
-  _globals['_MACHINESELECTOR']._serialized_end=2450
-  _globals['_MACHINESELECTOR_LABELSENTRY']._serialized_start=2405
-  _globals['_MACHINESELECTOR_LABELSENTRY']._serialized_end=2450
-  _globals['_QUOTAALLOCATION']._serialized_start=2453
-  _globals['_QUOTAALLOCATION']._serialized_end=2758
-  _globals['_QUOTAALLOCATION_PERSHARDENTRY']._serialized_start=2665
-  _globals['_QUOTAALLOCATION_PERSHARDENTRY']._serialized_end=2712
-  _globals['_QUOTAALLOCATION_INUSEENTRY']._serialized_start=2714
-  _globals['_QUOTAALLOCATION_INUSEENTRY']._serialized_end=2758
-  _globals['_PROVIDERENTRY']._serialized_start=2760
-  _globals['_PROVIDERENTRY']._serialized_end=2872
+  _globals['_PAUSE']._serialized_end=1491
+  _globals['_PAUSEREQUEST']._serialized_start=1494
+  _globals['_PAUSEREQUEST']._serialized_end=1665
+  _globals['_PAUSERESPONSE']._serialized_start=1667
+  _globals['_PAUSERESPONSE']._serialized_end=1777
+  _globals['_RESUMEREQUEST']._serialized_start=1779
+  _globals['_RESUMEREQUEST']._serialized_end=1872
+  _globals['_RESUMERESPONSE']._serialized_start=1874
+  _globals['_RESUMERESPONSE']._serialized_end=1987
+  _globals['_LISTPAUSESREQUEST']._serialized_start=1989
+  _globals['_LISTPAUSESREQUEST']._serialized_end=2033
+  _globals['_LISTPAUSESRESPONSE']._serialized_start=2035
+  _globals['_LISTPAUSESRESPONSE']._serialized_end=2120
+  _globals['_MACHINESELECTOR']._serialized_start=2123
+  _globals['_MACHINESELECTOR']._serialized_end=2491
+  _globals['_MACHINESELECTOR_LABELSENTRY']._serialized_start=2446
+  _globals['_MACHINESELECTOR_LABELSENTRY']._serialized_end=2491
+  _globals['_QUOTAALLOCATION']._serialized_start=2494
+  _globals['_QUOTAALLOCATION']._serialized_end=2799
+  _globals['_QUOTAALLOCATION_PERSHARDENTRY']._serialized_start=2706
+  _globals['_QUOTAALLOCATION_PERSHARDENTRY']._serialized_end=2753
+  _globals['_QUOTAALLOCATION_INUSEENTRY']._serialized_start=2755
+  _globals['_QUOTAALLOCATION_INUSEENTRY']._serialized_end=2799
+  _globals['_PROVIDERENTRY']._serialized_start=2801
+  _globals['_PROVIDERENTRY']._serialized_end=2913
 # @@protoc_insertion_point(module_scope)

@@ -360,12 +360,18 @@ class Pause(_message.Message):
     EXPIRES_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     SOURCE_FIELD_NUMBER: _builtins.int
     CREATED_BY_FIELD_NUMBER: _builtins.int
+    ENDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
     pause_id: _builtins.str
     created_unix_nanos: _builtins.int
     expires_unix_nanos: _builtins.int
     """0: until it is lifted."""
     source: Global___PauseSource.ValueType
     created_by: _builtins.str
+    ended_unix_nanos: _builtins.int
+    """0: it is in force."""
+    ended: _builtins.str
+    """Who lifted it and why, or that it expired."""
     @_builtins.property
     def scope(self) -> Global___PauseScope: ...
     @_builtins.property
@@ -380,10 +386,12 @@ class Pause(_message.Message):
         expires_unix_nanos: _builtins.int = ...,
         source: Global___PauseSource.ValueType = ...,
         created_by: _builtins.str = ...,
+        ended_unix_nanos: _builtins.int = ...,
+        ended: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "created_by", b"created_by", "created_unix_nanos", b"created_unix_nanos", "expires_unix_nanos", b"expires_unix_nanos", "pause_id", b"pause_id", "scope", b"scope", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "created_by", b"created_by", "created_unix_nanos", b"created_unix_nanos", "ended", b"ended", "ended_unix_nanos", b"ended_unix_nanos", "expires_unix_nanos", b"expires_unix_nanos", "pause_id", b"pause_id", "scope", b"scope", "source", b"source"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1621,6 +1621,7 @@ class StoryEvent(_message.Message):
     SHARD_EPOCH_FIELD_NUMBER: _builtins.int
     SEQUENCE_NUMBER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
     at_unix_nanos: _builtins.int
     cycle: _builtins.int
     source: Global___StorySource.ValueType
@@ -1632,6 +1633,7 @@ class StoryEvent(_message.Message):
     shard_epoch: _builtins.int
     sequence_number: _builtins.int
     text: _builtins.str
+    machine_id: _builtins.str
     @_builtins.property
     def action(self) -> _common_pb2.ActionView: ...
     def __init__(
@@ -1649,10 +1651,11 @@ class StoryEvent(_message.Message):
         shard_epoch: _builtins.int = ...,
         sequence_number: _builtins.int = ...,
         text: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "from_state", b"from_state", "instruction_id", b"instruction_id", "machine_id", b"machine_id", "operation_id", b"operation_id", "sequence_number", b"sequence_number", "shard_epoch", b"shard_epoch", "source", b"source", "text", b"text", "to_state", b"to_state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2612,6 +2615,97 @@ class NeedStanding(_message.Message):
 Global___NeedStanding: _TypeAlias = NeedStanding  # noqa: Y015
 
 @_typing.final
+class TailJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_SEQ_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    from_seq: _builtins.int
+    """0: from now on; -1: from the oldest that is kept; else of the shard's present epoch."""
+    follow: _builtins.bool
+    """Go on with what is written from now on."""
+    cluster_id: _builtins.str
+    """Only records that name it."""
+    machine_id: _builtins.str
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """header, keyframe, input, output, tick_run, outcome, story, event, or a kind of event such as
+        pause_set; none: all but key frames.
+        """
+
+    def __init__(
+        self,
+        *,
+        from_seq: _builtins.int = ...,
+        follow: _builtins.bool = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        cluster_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "follow", b"follow", "from_seq", b"from_seq", "kinds", b"kinds", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TailJournalRequest: _TypeAlias = TailJournalRequest  # noqa: Y015
+
+@_typing.final
+class FetchJournalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_CYCLE_FIELD_NUMBER: _builtins.int
+    TO_CYCLE_FIELD_NUMBER: _builtins.int
+    from_cycle: _builtins.int
+    """Of the shard's present epoch; 0: from the oldest that is kept, of any epoch."""
+    to_cycle: _builtins.int
+    """0: to the newest."""
+    def __init__(
+        self,
+        *,
+        from_cycle: _builtins.int = ...,
+        to_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_cycle", b"from_cycle", "to_cycle", b"to_cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FetchJournalRequest: _TypeAlias = FetchJournalRequest  # noqa: Y015
+
+@_typing.final
+class JournalChunk(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    """Of segments one after the other, 1 MiB at most."""
+    @_builtins.property
+    def header(self) -> Global___JournalHeader:
+        """Of the first segment; comes first."""
+
+    def __init__(
+        self,
+        *,
+        header: Global___JournalHeader | None = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "data"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___JournalChunk: _TypeAlias = JournalChunk  # noqa: Y015
+
+@_typing.final
 class JournalRecord(_message.Message):
     """One record of the journal: what a cycle was given, what it decided, what came of it."""
 
@@ -2628,6 +2722,7 @@ class JournalRecord(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     STORY_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     cycle: _builtins.int
     at_unix_nanos: _builtins.int
@@ -2647,6 +2742,8 @@ class JournalRecord(_message.Message):
     def story(self) -> Global___StoryEvent: ...
     @_builtins.property
     def event(self) -> Global___JournalEvent: ...
+    @_builtins.property
+    def notes(self) -> Global___JournalNotes: ...
     def __init__(
         self,
         *,
@@ -2661,16 +2758,82 @@ class JournalRecord(_message.Message):
         outcome: _common_pb2.ActionView | None = ...,
         story: Global___StoryEvent | None = ...,
         event: Global___JournalEvent | None = ...,
+        notes: Global___JournalNotes | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "header", b"header", "input", b"input", "keyframe", b"keyframe", "notes", b"notes", "outcome", b"outcome", "output", b"output", "seq", b"seq", "story", b"story", "tick_run", b"tick_run"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["header", "keyframe", "input", "output", "tick_run", "outcome", "story", "event", "notes"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
 Global___JournalRecord: _TypeAlias = JournalRecord  # noqa: Y015
+
+@_typing.final
+class JournalNotes(_message.Message):
+    """Outcomes, stories and events that were written together: they weigh a third of what they would
+    one by one. Readers are told each as a record of its own.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NOTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedCompositeFieldContainer[Global___JournalNote]: ...
+    def __init__(
+        self,
+        *,
+        notes: _abc.Iterable[Global___JournalNote] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JournalNotes: _TypeAlias = JournalNotes  # noqa: Y015
+
+@_typing.final
+class JournalNote(_message.Message):
+    """The numbers are those of JournalRecord."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    STORY_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def outcome(self) -> _common_pb2.ActionView: ...
+    @_builtins.property
+    def story(self) -> Global___StoryEvent: ...
+    @_builtins.property
+    def event(self) -> Global___JournalEvent: ...
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        outcome: _common_pb2.ActionView | None = ...,
+        story: Global___StoryEvent | None = ...,
+        event: Global___JournalEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "outcome", b"outcome", "story", b"story"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "outcome", b"outcome", "seq", b"seq", "story", b"story"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["outcome", "story", "event"]  # noqa: Y015
+    _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
+
+Global___JournalNote: _TypeAlias = JournalNote  # noqa: Y015
 
 @_typing.final
 class JournalHeader(_message.Message):
@@ -2915,7 +3078,9 @@ class InputDelta(_message.Message):
     @_builtins.property
     def allocations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.QuotaAllocation]: ...
     @_builtins.property
-    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
+    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]:
+        """All pauses in force, where pauses_changed; the engine does not look at them."""
+
     @_builtins.property
     def reclaim_budget(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     @_builtins.property
@@ -3224,12 +3389,17 @@ class JournalEvent(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     PEER_FIELD_NUMBER: _builtins.int
+    PAUSE_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     subject: _builtins.str
     text: _builtins.str
     peer: _builtins.str
     @_builtins.property
     def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def pause(self) -> _common_pb2.Pause:
+        """That was set, lifted or has expired."""
+
     def __init__(
         self,
         *,
@@ -3238,10 +3408,11 @@ class JournalEvent(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         peer: _builtins.str = ...,
+        pause: _common_pb2.Pause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pause", b"pause"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "kind", b"kind", "pause", b"pause", "peer", b"peer", "subject", b"subject", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -154,6 +154,16 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
                 _registered_method=True)
+        self.TailJournal = channel.unary_stream(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/TailJournal',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.TailJournalRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalRecord.FromString,
+                _registered_method=True)
+        self.FetchJournal = channel.unary_stream(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/FetchJournal',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FetchJournalRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalChunk.FromString,
+                _registered_method=True)
         self.Counterfactual = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/Counterfactual',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
@@ -323,6 +333,20 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TailJournal(self, request, context):
+        """Records of the journal as they are written; a reader that does not keep up is ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FetchJournal(self, request, context):
+        """Raw segments, to be replayed elsewhere.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Counterfactual(self, request, context):
         """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
         Needs, and is told of changes of them only.
@@ -448,6 +472,16 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.ExplainNeed,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.SerializeToString,
+            ),
+            'TailJournal': grpc.unary_stream_rpc_method_handler(
+                    servicer.TailJournal,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.TailJournalRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalRecord.SerializeToString,
+            ),
+            'FetchJournal': grpc.unary_stream_rpc_method_handler(
+                    servicer.FetchJournal,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FetchJournalRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalChunk.SerializeToString,
             ),
             'Counterfactual': grpc.unary_unary_rpc_method_handler(
                     servicer.Counterfactual,
@@ -1080,6 +1114,60 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ExplainNeed',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ExplainNeedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TailJournal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/TailJournal',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.TailJournalRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FetchJournal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/FetchJournal',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FetchJournalRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.JournalChunk.FromString,
             options,
             channel_credentials,
             insecure,

@@ -78,6 +78,10 @@ class ShardAdminStub:
     """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
     ExplainNeed: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]
     """Why a Need got what it got, in the last finished cycle or one of the journal."""
+    TailJournal: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.TailJournalRequest, _shard_admin_pb2.JournalRecord]
+    """Records of the journal as they are written; a reader that does not keep up is ended."""
+    FetchJournal: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.FetchJournalRequest, _shard_admin_pb2.JournalChunk]
+    """Raw segments, to be replayed elsewhere."""
     Counterfactual: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.CounterfactualRequest, _shard_admin_pb2.CounterfactualResponse]
     """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
     Needs, and is told of changes of them only.
@@ -132,6 +136,10 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """The engine on an edited copy of a cycle; changes nothing. A cluster may ask about its own demand."""
     ExplainNeed: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ExplainNeedRequest, _shard_admin_pb2.ExplainNeedResponse]  # type: ignore[assignment]
     """Why a Need got what it got, in the last finished cycle or one of the journal."""
+    TailJournal: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.TailJournalRequest, _shard_admin_pb2.JournalRecord]  # type: ignore[assignment]
+    """Records of the journal as they are written; a reader that does not keep up is ended."""
+    FetchJournal: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.FetchJournalRequest, _shard_admin_pb2.JournalChunk]  # type: ignore[assignment]
+    """Raw segments, to be replayed elsewhere."""
     Counterfactual: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.CounterfactualRequest, _shard_admin_pb2.CounterfactualResponse]  # type: ignore[assignment]
     """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
     Needs, and is told of changes of them only.
@@ -321,6 +329,22 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.ExplainNeedResponse, _abc.Awaitable[_shard_admin_pb2.ExplainNeedResponse]]:
         """Why a Need got what it got, in the last finished cycle or one of the journal."""
+
+    @_abc_1.abstractmethod
+    def TailJournal(
+        self,
+        request: _shard_admin_pb2.TailJournalRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.JournalRecord], _abc.AsyncIterator[_shard_admin_pb2.JournalRecord]]:
+        """Records of the journal as they are written; a reader that does not keep up is ended."""
+
+    @_abc_1.abstractmethod
+    def FetchJournal(
+        self,
+        request: _shard_admin_pb2.FetchJournalRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.JournalChunk], _abc.AsyncIterator[_shard_admin_pb2.JournalChunk]]:
+        """Raw segments, to be replayed elsewhere."""
 
     @_abc_1.abstractmethod
     def Counterfactual(

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from bigfleet.cli.connections import Connection
 from bigfleet.cli.request_options import named_text
-from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
+from bigfleet.cli.shard_verbs.pause_words import ended_text, scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
 
 if TYPE_CHECKING:
     from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
     from bigfleet.cli.tables import Page
+    from bigfleet.journal.notes import PausesThen
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import PauseList
 
-#: WHERE only of a fleet.
-COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "REASON")
+#: WHERE only of a fleet, ENDED only with --expired.
+COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "ENDED", "REASON")
 
 
 @dataclass(slots=True)
@@ -52,6 +53,22 @@ def show_pauses(connection: Connection, found: "PauseList") -> None:
     _show(page, connection, found.pauses, ())
     if found.dry_run:
         page.say("dry-run is on: decisions are logged, nothing is started")
+    page.write()
+
+
+def show_recorded(connection: Connection, found: "PausesThen", *, expired: bool) -> None:
+    """Of a journal, at one of its cycles."""
+    from bigfleet.cli.tables import Page, write_items
+    from bigfleet.wire.shard_views import PAUSE
+
+    pauses = (*found.in_force, *(found.ended if expired else ()))
+    if connection.json:
+        head = {"cycle": found.cycle, "shardId": found.shard}
+        write_items(map(PAUSE.document, pauses), connection.now, **head)
+        return
+    page = Page.on_stdout(connection.color)
+    _show(page, connection, pauses, ())
+    page.say(f"at cycle {found.cycle} of {found.shard}")
     page.write()
 
 
@@ -98,11 +115,13 @@ def _show(
 ) -> None:
     from bigfleet.cli.tables import cell, since_text, table_of
 
-    places = list(where)
-    *columns, where_column, sentence = COLUMNS
+    places, known = list(where), list(pauses)
+    *columns, where_column, ended_column, sentence = COLUMNS
     shown = [*columns, where_column] if places else columns
+    with_ends = any(each.ended_at is not None for each in known)
+    shown = [*shown, ended_column] if with_ends else shown
     table = table_of(*shown, sentence=sentence, kind="pause")
-    for number, each in enumerate(pauses):
+    for number, each in enumerate(known):
         table.add_row(
             cell(each.pause_id),
             cell(scope_text(each.scope)),
@@ -111,6 +130,7 @@ def _show(
             cell(since_text(each.created_at, connection.now)),
             cell(until_text(each)),
             *([cell(places[number])] if places else []),
+            *([cell(ended_text(each))] if with_ends else []),
             cell(each.reason),
         )
     page.show_or_say(table, "Nothing is paused.")

@@ -18,3 +18,12 @@ def until_text(pause: "Pause") -> str:
     if pause.expires_at is None:
         return "until lifted"
     return f"until {instant_text(pause.expires_at // 1_000_000_000 * 1_000_000_000)}"
+
+
+def ended_text(pause: "Pause") -> str:
+    """When and how; empty: it is in force."""
+    from bigfleet.model.instants import instant_text
+
+    if pause.ended_at is None:
+        return ""
+    return f"{instant_text(pause.ended_at // 1_000_000_000 * 1_000_000_000)}, {pause.ended}"

@@ -6,6 +6,7 @@ and some do not, the answer is exit 1: the fleet is in two minds.
 
 import math
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,11 +19,18 @@ from bigfleet.cli.output import shows
 from bigfleet.cli.request_options import EXIT_UNREACHABLE
 from bigfleet.cli.shard_verbs.confirmations import confirm
 from bigfleet.cli.shard_verbs.pause_calls import paused, pauses_of_all, resumed
-from bigfleet.cli.shard_verbs.pause_tables import COLUMNS, show_fleet, show_pauses
+from bigfleet.cli.shard_verbs.pause_tables import (
+    COLUMNS,
+    show_fleet,
+    show_pauses,
+    show_recorded,
+)
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
-from bigfleet.cli.terminal import plain
+from bigfleet.cli.sources import Source, named_cycle, not_recorded, takes_source
+from bigfleet.cli.terminal import plain, refuse
 
 if TYPE_CHECKING:
+    from bigfleet.journal.notes import PausesThen
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import Paused, Resumed
 
@@ -108,18 +116,50 @@ def set_pause(
 @pause.command("list", short_help="Who paused what, why, until when.")
 @shard_verb
 @shows(lambda: COLUMNS)
+@takes_source
 @click.option("--expired", is_flag=True, help="Also the last that expired or were lifted.")
-def list_pauses(connection: Connection, expired: bool) -> None:
-    """Who paused what, why, until when.
+def list_pauses(connection: Connection, source: Source, expired: bool) -> None:
+    """Who paused what, why, until when; with --expired also who lifted it, when and why.
 
-    In a fleet also WHERE: at the coordinator, at which shards, or all of them.
+    In a fleet also WHERE: at the coordinator, at which shards, or all of them. A shard's journal
+    (--journal) tells what was paused in its last cycle, or in the cycle --at.
+
+    \b
+    Examples:
+      bigfleet pause list
+      bigfleet pause list --expired
+      bigfleet pause list --journal data/journal --at 3:18231
+      bigfleet pause list --journal data/journal --expired
     """
-    if connection.is_led():
+    if source.fleet is not None:
+        raise refuse(["--fleet: a fleet file knows no pauses; ask a shard, or --journal DIR"])
+    if source.journal is not None:
+        show_recorded(connection, _recorded(source.journal, source.at), expired=expired)
+    elif source.at is not None:
+        raise refuse(["--at: past cycles are in the journal; add --journal DIR"])
+    elif connection.is_led():
         show_fleet(connection, pauses_of_all(connection, expired))
     else:
         show_pauses(
             connection, connection.ask(lambda shard: shard.admin.pauses(include_expired=expired))
         )
+
+
+def _recorded(journal: Path, at: tuple[int | None, int] | None) -> "PausesThen":
+    """Leaves with 2 where the journal cannot be read, with 3 where it lacks the cycle."""
+    from bigfleet.journal.history import LATEST, BrokenJournal
+    from bigfleet.journal.notes import pauses_at
+    from bigfleet.journal.segments import UnreadableJournal, segments_of
+
+    try:
+        segments = segments_of(journal)
+        wanted = named_cycle(at, segments, LATEST)
+        found = pauses_at(segments, wanted)
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise refuse([str(problem)]) from None
+    if found is None:
+        raise not_recorded(wanted, segments)
+    return found
 
 
 @click.command()

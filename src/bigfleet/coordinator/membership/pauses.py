@@ -13,7 +13,7 @@ from bigfleet.coordinator.membership.checks import require, require_shard
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.model.pauses import Pause, PauseScope, PauseSource
+from bigfleet.model.pauses import EXPIRED, Pause, PauseScope, PauseSource, lifted_text
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import duration_text
 from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
@@ -33,7 +33,7 @@ def pauses(book: Book, include_expired: bool, at: Instant) -> PauseList:
     """In force, oldest first; before them those that are over, if they are asked for."""
     past = tuple(book.past_pauses) if include_expired else ()
     gone = {pause.pause_id for pause in past}
-    late = [p for p in _rows(book) if not _is_on(p, at)] if include_expired else []
+    late = [_over(p) for p in _rows(book) if not _is_on(p, at)] if include_expired else []
     over = (*past, *(pause for pause in late if pause.pause_id not in gone))
     return PauseList((*over, *_in_force(book, at)), dry_run=False)
 
@@ -101,9 +101,9 @@ def resume(book: Book, draft: Draft, call: ResumeCall, lifted_by: str = "") -> R
     lifted = tuple(
         pause for pause in _active(draft) if call.everything or pause.pause_id == call.pause_id
     )
+    who = who_text(call.audit.owner, lifted_by)
     for each in lifted:
-        _end(book, draft, each)
-        who = who_text(call.audit.owner, lifted_by)
+        _end(book, draft, each, lifted_text(who, call.audit.reason))
         said = f"{who} resumed {_text(each.scope)}: {call.audit.reason}"
         draft.note("pause_lifted", each.pause_id, said, lifted_by)
     return Resumed(lifted, _active(draft))
@@ -112,17 +112,23 @@ def resume(book: Book, draft: Draft, call: ResumeCall, lifted_by: str = "") -> R
 def expire(book: Book, draft: Draft, most: int) -> None:
     """At most so many at once; the others are over all the same."""
     for each in [row for row in draft.pauses.values() if not _is_on(row, draft.at)][:most]:
-        _end(book, draft, each)
+        _end(book, draft, each, EXPIRED)
         draft.note("pause_expired", each.pause_id, f"the pause of {_text(each.scope)} has expired")
 
 
 # -- within --------------------------------------------------------------------------------------
 
 
-def _end(book: Book, draft: Draft, pause: Pause) -> None:
+def _over(pause: Pause) -> Pause:
+    """Its time is over, and nothing has swept it yet."""
+    return replace(pause, ended_at=pause.expires_at, ended=EXPIRED)
+
+
+def _end(book: Book, draft: Draft, pause: Pause, how: str) -> None:
     draft.pauses.delete(pause.pause_id)
-    if pause not in book.past_pauses:
-        book.past_pauses.append(pause)
+    name = pause.pause_id, pause.created_at
+    if name not in {(past.pause_id, past.created_at) for past in book.past_pauses}:
+        book.past_pauses.append(replace(pause, ended_at=draft.at, ended=how))
 
 
 def _rows(book: Book) -> list[Pause]:

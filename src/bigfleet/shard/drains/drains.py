@@ -506,8 +506,9 @@ class Drains:
             cycle=intent.cycle,
             cluster=intent.cluster,
             instruction_id=intent.instruction_id,
+            machine=intent.machine,
         )
-        self._effects.stories.tell(intent.machine, event)
+        self._effects.tell(event)
 
     def intents(self) -> Iterable[DrainIntent]:
         return tuple(self._intents.values())

@@ -16,9 +16,10 @@ from bigfleet.compiling import seconds_spent
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.logs import Log
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.journal.recorder import FailedCycle
 from bigfleet.journal.writer import JournalWriter
 from bigfleet.model.machines import Instant
-from bigfleet.shard.cycle import Deliberation, deliberate
+from bigfleet.shard.cycle import CycleInput, Deliberation, deliberate
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
 
@@ -71,19 +72,23 @@ class Cycles:
         )
         await self._ended_or_late(running)
         if not running.done():
-            why = f"the engine took longer than {state.settings.engine_timeout:g} s"
-            outlet.obey(state.fail_cycle(given, why, outlet.now()))
+            self._fail(given, f"the engine took longer than {state.settings.engine_timeout:g} s")
             await asyncio.wait({running})
             return
         problem = running.exception()
         if problem is not None:
-            outlet.obey(state.fail_cycle(given, repr(problem), outlet.now()))
+            self._fail(given, repr(problem))
             return
         thought, decided = running.result(), self._stopwatch()
         outlet.obey(state.end_cycle(thought, outlet.now(), decided - began))
         if self._journal is not None and state.decision_loop.finished is not None:
             self._journal.offer(state.decision_loop.finished)
         state.phase_took("execute", self._stopwatch() - decided)
+
+    def _fail(self, given: CycleInput, why: str) -> None:
+        self._outlet.obey(self._state.fail_cycle(given, why, self._outlet.now()))
+        if self._journal is not None:
+            self._journal.keep_failure(FailedCycle(given, why))
 
     def close(self) -> None:
         self._engine.shutdown(wait=False, cancel_futures=True)

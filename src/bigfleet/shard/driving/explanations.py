@@ -22,6 +22,7 @@ from bigfleet.explain.why_not import (
     why_not_satisfied,
 )
 from bigfleet.journal.history import BrokenJournal, cycle_at
+from bigfleet.journal.notes import Ended, FoundDecisions, decisions_in, ended_actions
 from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
@@ -37,11 +38,14 @@ from bigfleet.model.machine_answers import (
 )
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.state import ShardState
 
 #: Actions in one answer.
 MOST_ACTIONS = 1000
+#: A list of decisions that takes longer to read from the journal is told in part.
+READING_SECONDS = 5.0
 _WITH_MACHINE = (WhyNotQuestion.ASSIGNED, WhyNotQuestion.REMOVED, WhyNotQuestion.PREEMPTED)
 _WITH_NEED = (WhyNotQuestion.ASSIGNED, WhyNotQuestion.PREEMPTED, WhyNotQuestion.SATISFIED)
 Asked = TypeVar("Asked")
@@ -49,8 +53,14 @@ T = TypeVar("T")
 
 
 class Explanations:
-    def __init__(self, state: ShardState, journal: Path | None) -> None:
+    def __init__(
+        self,
+        state: ShardState,
+        journal: Path | None,
+        stopwatch: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         """`journal`: the directory of past cycles; None: none are kept."""
+        self._stopwatch = stopwatch
         self._state = state
         self._journal = journal
         #: The last cycle, and what was computed of it.
@@ -80,12 +90,26 @@ class Explanations:
         return await _answered(_why_not, await self.decided(call.cycle), call)
 
     async def decisions(self, query: DecisionQuery) -> DecisionList:
-        """Of those the shard remembers."""
+        """Of those the shard remembers; the journal is asked where older ones are wanted."""
         remembered = tuple(self._state.decision_loop.actions)
-        found = [view for view in remembered if query.matches(view)]
+        ended = self._ended()
+        found = [_with_end(view, ended) for view in remembered if query.matches(view)]
         most = min(query.limit or MOST_ACTIONS, MOST_ACTIONS)
         older = not remembered or query.from_cycle < remembered[0].cycle
-        return DecisionList(tuple(found[-most:]), len(found) > most or older)
+        journal, left = self._journal, most - len(found)
+        if journal is None or not (query.from_cycle and older and left > 0):
+            return DecisionList(tuple(found[-most:]), len(found) > most or older)
+        first = remembered[0].cycle if remembered else self._state.decision_loop.number + 1
+        last = min(query.to_cycle or first, first - 1)
+        if last < query.from_cycle:
+            return DecisionList(tuple(found), older)
+        asked, epoch = replace(query, to_cycle=last), self._state.epoch
+        async with self._reading:
+            until = self._stopwatch() + READING_SECONDS
+            read = partial(_past_decisions, is_time_up=lambda: self._stopwatch() > until, most=left)
+            before = await asyncio.to_thread(read, journal, epoch, asked)
+        recorded = (_with_end(view, ended) for view in before.decisions)
+        return DecisionList((*recorded, *found), before.truncated)
 
     async def cycle(self, call: CycleCall) -> CycleView:
         return await _answered(_cycle_view, await self.decided(call.cycle), call)
@@ -102,6 +126,7 @@ class Explanations:
                 self._latest = DecidedCycle(
                     finished.given, finished.decision, name, finished.actions
                 )
+            self._latest.ended = self._ended()
             return self._latest
         if number < 0 or number > finished.given.cycle:
             text = f"no cycle {number} yet; the last is {finished.given.cycle}"
@@ -110,7 +135,12 @@ class Explanations:
             text = f"cycle {number} is past, and this shard keeps no journal"
             raise Rejected(Code.OUT_OF_RANGE, text)
         async with self._reading:
-            return await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
+            found = await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
+        found.ended = {**found.ended, **self._ended()}
+        return found
+
+    def _ended(self) -> Ended:
+        return self._state.parts.outcomes.known()
 
 
 async def _answered(
@@ -175,8 +205,12 @@ def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
 
 
 def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
+    ended: Ended = {}
     try:
-        found = cycle_at(segments_of(journal), (epoch, number))
+        segments = segments_of(journal)
+        found = cycle_at(segments, (epoch, number))
+        if found is not None and found.recorded.output is not None:
+            ended = ended_actions(segments, (epoch, number), found.recorded.output.actions)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
     if found is None:
@@ -184,4 +218,19 @@ def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
         raise Rejected(Code.OUT_OF_RANGE, text)
     given, output = found.recorded.given, found.recorded.output
     actions = () if output is None else output.actions
-    return DecidedCycle(given, given.decide(), found.name, actions)
+    return DecidedCycle(given, given.decide(), found.name, actions, ended)
+
+
+def _past_decisions(
+    journal: Path, epoch: int, query: DecisionQuery, *, most: int, is_time_up: Callable[[], bool]
+) -> FoundDecisions:
+    """What a damaged journal still has is not told in part: it says where it is damaged."""
+    try:
+        return decisions_in(segments_of(journal), epoch, query, most, is_time_up)
+    except UnreadableJournal as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycles from {query.from_cycle} on: {problem}") from None
+
+
+def _with_end(view: ActionView, ended: Ended) -> ActionView:
+    known = ended.get((view.cycle, view.machine))
+    return view if known is None else replace(view, outcome=known.outcome)

@@ -10,6 +10,8 @@ from typing import Any, Protocol, assert_never
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log as LogWriter
+from bigfleet.journal.recorder import Note
+from bigfleet.model.journal import JournalEvent
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code
 from bigfleet.shard.instructions import (
@@ -22,6 +24,7 @@ from bigfleet.shard.instructions import (
     Persist,
     WakeCycle,
     WriteAudit,
+    WriteNote,
 )
 from bigfleet.shard.store import Changes
 
@@ -42,6 +45,13 @@ class AuditWriter(Protocol):
         """Why lines are lost; empty: none is."""
 
     def write(self, line: Mapping[str, Any]) -> None: ...
+
+
+class NoteWriter(Protocol):
+    """`journal/writer.py` `JournalWriter`."""
+
+    def note(self, note: Note, /) -> bool:
+        """Never waits."""
 
 
 class CallsProviders(Protocol):
@@ -83,13 +93,15 @@ class Outlet:
         driver: ShardDriver,
         keeper: Keeper,
         audit: AuditWriter | None = None,
+        journal: NoteWriter | None = None,
     ) -> None:
-        """Without `audit` no lines of it are written."""
+        """Without `audit` no lines of it are written, without `journal` no notes."""
         self.clock = clock
         self._log = log
         self._driver = driver
         self._keeper = keeper
         self.audit = audit
+        self._journal = journal
 
     def now(self) -> Instant:
         return self.clock.now()
@@ -118,5 +130,9 @@ class Outlet:
                 case WriteAudit(_, line):
                     if self.audit is not None:
                         self.audit.write(line)
+                case WriteNote(cycle, body):
+                    if self._journal is not None:
+                        at = self.now() if isinstance(body, JournalEvent) else body.at
+                        self._journal.note(Note(cycle, at, body))
                 case _:
                     assert_never(instruction)

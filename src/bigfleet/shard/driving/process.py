@@ -79,10 +79,12 @@ class ShardProcess(Process):
         )
         self.state = state = ShardState(start, version=context.version, workers=workers)
         self._audit = self._audit_file(settings)
-        self._outlet = outlet = Outlet(context.clock, context.log, self, self._store, self._audit)
+        self._journal = self._make_journal(settings, epoch)
+        self._outlet = outlet = Outlet(
+            context.clock, context.log, self, self._store, self._audit, self._journal
+        )
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
-        self._journal = self._make_journal(settings, epoch)
         #: What of its totals the metrics have.
         self._journal_counted: dict[str, int] = {}
         self.cycles = Cycles(state, outlet, run_workers, context.stopwatch, journal=self._journal)
@@ -241,6 +243,8 @@ class ShardProcess(Process):
             kept,
             self._journal_trouble,
             self._what_ifs,
+            self._journal,
+            self.context.stopwatch,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(

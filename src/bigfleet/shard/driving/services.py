@@ -17,6 +17,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -32,6 +33,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
+    FetchCall,
     MachineStory,
     PauseCall,
     Paused,
@@ -40,6 +42,7 @@ from bigfleet.model.shard_admin import (
     ResumeCall,
     Resumed,
     StoryCall,
+    TailCall,
 )
 from bigfleet.model.shard_views import (
     ClearMode,
@@ -59,6 +62,7 @@ from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierVie
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES, VERIFIER
@@ -92,9 +96,12 @@ class AdminAnswers:
         journal: Path | None = None,
         journal_trouble: Callable[[], str] = str,
         what_ifs: WhatIfs | None = None,
+        written: WrittenJournal | None = None,
+        stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
-        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are.
+        where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
+        `written`: tells what is recorded as it is.
         """
         self._real_of = real_of
         self._journal_trouble = journal_trouble
@@ -103,7 +110,8 @@ class AdminAnswers:
         self._usage = usage
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
-        self._explanations = Explanations(state, journal)
+        self._explanations = Explanations(state, journal, stopwatch)
+        self._journal_streams = JournalStreams(journal, written, state.epoch)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
@@ -289,6 +297,12 @@ class AdminAnswers:
 
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
+
+    def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
+        return self._journal_streams.tail(call)
+
+    def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
+        return self._journal_streams.fetch(call)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing

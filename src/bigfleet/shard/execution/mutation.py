@@ -300,5 +300,6 @@ def _note(
         operation_id=operation_id,
         shard_epoch=context.tokens.epoch if sequence else 0,
         sequence=sequence,
+        machine=run.machine,
     )
-    context.effects.stories.tell(run.machine, event)
+    context.effects.tell(event)

@@ -4,6 +4,8 @@ Counted is what happened in the end, not what a call was answered: an accepted C
 when the machine is seen to stand, or to have failed.
 """
 
+from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 
@@ -12,6 +14,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import WriteAudit
+from bigfleet.shard.journal_notes import outcome_note
 from bigfleet.shard.ledgers.failing_actions import FailingActions
 
 
@@ -46,11 +49,24 @@ _FINE = (
 )
 
 
+#: Actions whose end can still be told without the journal.
+REMEMBERED = 5000
+
+
 class Outcomes:
     def __init__(self, effects: Effects, failing: FailingActions) -> None:
         """`failing`: remembers which Needs' actions fail."""
         self._effects = effects
         self._failing = failing
+        #: By cycle and machine, which has one action a cycle; the oldest are forgotten first.
+        self._ended: OrderedDict[tuple[int, str], ActionView] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._ended)
+
+    def known(self) -> Mapping[tuple[int, str], ActionView]:
+        """How the last actions ended, by cycle and machine; a copy, for any thread."""
+        return dict(self._ended)
 
     def end(
         self, view: ActionView, outcome: ActionOutcome, at: Instant, text: str = ""
@@ -61,6 +77,7 @@ class Outcomes:
         effects = self._effects
         effects.counts.add("action_execute_outcomes_total", kind=kind, outcome=outcome.value)
         effects.ask(WriteAudit(at, audit_line(ended)))
+        self._remember(outcome_note(ended, text))
         if outcome in _SUCCEEDED:
             self._failing.succeeded(view)
         elif outcome not in _FINE:
@@ -78,6 +95,12 @@ class Outcomes:
             )
         effects.wake()
         return ended
+
+    def _remember(self, ended: ActionView) -> None:
+        self._effects.note(ended)
+        self._ended[ended.cycle, ended.machine] = ended
+        if len(self._ended) > REMEMBERED:
+            self._ended.popitem(last=False)
 
 
 def audit_line(view: ActionView) -> dict[str, str | int]:

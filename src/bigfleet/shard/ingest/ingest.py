@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.edge.counts import OTHER, Counts
 from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.model.journal import JournalEvent
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.rollups import Rollup, RollupRefusal, RollupRefused
@@ -280,9 +281,17 @@ class Ingest:
         self.weights.replace(cluster, rollup)
         self._needs.replace(cluster, rollup.needs)
         self._first_machines.on_demand(cluster, rollup.needs, at)
+        known, rows = self._accepted.get(cluster), len(rollup.needs)
         self._accepted[cluster] = accepted_of(rollup)
+        self._note_accepted(cluster, rows, known.rows if known else 0)
         self._count("accepted")
         self._effects.wake()
+
+    def _note_accepted(self, cluster: str, rows: int, before: int) -> None:
+        """For the journal: too many for the log. One that repeats the last is not told."""
+        text = f"took a roll-up of cluster {cluster}: {rows} rows, {before} before"
+        facts = {"rows": str(rows), "baseline": str(before)}
+        self._effects.note(JournalEvent("rollup_accepted", cluster, text, facts))
 
     def _count(self, result: str) -> None:
         self._effects.counts.add("rollups_total", result=result)

@@ -14,9 +14,17 @@ import msgspec
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.instants import instant_text
+from bigfleet.model.journal import JournalEvent
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.model.pauses import Pause, PauseScope, PauseSource, scope_text
+from bigfleet.model.pauses import (
+    EXPIRED,
+    Pause,
+    PauseScope,
+    PauseSource,
+    lifted_text,
+    scope_text,
+)
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import Reason, duration_text
 from bigfleet.shard.effects import PAUSES, Effects
@@ -141,10 +149,11 @@ class Pauses:
     ) -> tuple[Pause, ...]:
         """What was lifted; a pause that is gone already is not an error."""
         lifted = self.to_lift(pause_id, everything)
+        how = lifted_text(owner, reason)
         for pause in lifted:
-            self._drop(pause)
+            ended = self._drop(pause, at, how)
             said = f"resumed {scope_text(pause.scope)}"
-            self._changed(pause, "pause_lifted", said, lifted_by=owner, why=reason)
+            self._changed(ended, "pause_lifted", said, lifted_by=owner, why=reason)
         return lifted
 
     def to_lift(self, pause_id: str, everything: bool) -> tuple[Pause, ...]:
@@ -177,9 +186,9 @@ class Pauses:
         after = self._of_source[PauseSource.FILE]
         for pause in before.values():
             if not _same(pause, after.get(pause.pause_id)):
-                self._gone.append(pause)
+                ended = self._end(pause, at, "the pause file no longer has it")
                 said = f"the pause file no longer pauses {scope_text(pause.scope)}"
-                self._changed(pause, "pause_lifted", said)
+                self._changed(ended, "pause_lifted", said)
         for pause in after.values():
             if not _same(pause, before.get(pause.pause_id)):
                 said = f"the pause file pauses {scope_text(pause.scope)} {_until(pause)}"
@@ -198,9 +207,9 @@ class Pauses:
             return
         self._of_source[PauseSource.COORDINATOR] = after
         for pause in (p for p in before.values() if p.pause_id not in after):
-            self._gone.append(pause)
+            ended = self._end(pause, at, "the coordinator no longer has it")
             said = f"the coordinator resumed {scope_text(pause.scope)}"
-            self._changed(pause, "pause_lifted", said)
+            self._changed(ended, "pause_lifted", said)
         for pause in (p for p in after.values() if before.get(p.pause_id) != p):
             said = f"the coordinator pauses {scope_text(pause.scope)} {_until(pause)}"
             self._changed(pause, "pause_set", said)
@@ -210,9 +219,9 @@ class Pauses:
     def tick(self, at: Instant) -> None:
         for pause in self.active():
             if _expired(pause, at):
-                self._drop(pause)
+                ended = self._drop(pause, at, EXPIRED)
                 self._changed(
-                    pause, "pause_expired", f"the pause of {scope_text(pause.scope)} has expired"
+                    ended, "pause_expired", f"the pause of {scope_text(pause.scope)} has expired"
                 )
 
     def load(self, rows: Mapping[str, bytes], at: Instant) -> None:
@@ -264,11 +273,16 @@ class Pauses:
     def _put(self, pause: Pause) -> None:
         self._of_source[pause.source][pause.pause_id] = pause
 
-    def _drop(self, pause: Pause) -> None:
+    def _drop(self, pause: Pause, at: Instant, how: str) -> Pause:
         del self._of_source[pause.source][pause.pause_id]
-        self._gone.append(pause)
         if pause.source is PauseSource.RPC:
             self._effects.persist(PAUSES, pause.pause_id, None)
+        return self._end(pause, at, how)
+
+    def _end(self, pause: Pause, at: Instant, how: str) -> Pause:
+        ended = replace(pause, ended_at=at, ended=how)
+        self._gone.append(ended)
+        return ended
 
     def _changed(self, pause: Pause, event: str, text: str, **facts: str) -> None:
         self._effects.log(
@@ -282,6 +296,8 @@ class Pauses:
             by=pause.created_by,
             **facts,
         )
+        told = JournalEvent(event, pause.pause_id, text, peer=pause.created_by, pause=pause)
+        self._effects.note(told)
         self._gauge()
         self._effects.wake()
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from bigfleet.model.journal import JournalEvent
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
@@ -156,6 +157,7 @@ class Sessions:
         self._at = max(self._at, event.at)
         session = self._by_number.get(event.session)
         if session is not None:
+            self._note(session, "session_closed", "the operator's stream is over")
             self._remove(session, "removed")
 
     def tick(self, at: Instant) -> None:
@@ -261,6 +263,7 @@ class Sessions:
         self._by_cluster[cluster] = session
         self._gone.pop(cluster, None)
         self._count("installed")
+        self._note(session, "session_opened", "the operator's stream is open")
         self._acknowledge(session, HELLO)
         session.outbox.put_replay(
             machines.bound_to(cluster),
@@ -316,6 +319,12 @@ class Sessions:
         self._parts.hints.on_session_lost(session.cluster)
         self._parts.cluster_reports.on_session_lost(session.cluster)
         self._parts.ingest.on_session_lost(session.cluster)
+
+    def _note(self, session: _Session, kind: str, text: str) -> None:
+        """For the journal: streams come and go too often for the log."""
+        facts = {"session": str(session.number)}
+        text = f"{text}: cluster {session.cluster}"
+        self._effects.note(JournalEvent(kind, session.cluster, text, facts, session.peer))
 
     def _count(self, event: str) -> None:
         self._effects.counts.add("session_lifecycle_total", event=event)
