@@ -16,10 +16,14 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
+<<<<<<< HEAD
 from bigfleet.model.counterfactuals import (
     CounterfactualAnswer,
     CounterfactualCall,
 )
+=======
+from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
+>>>>>>> main
 from bigfleet.model.explanations import (
     CandidateOutcome,
     CandidateVerdict,
@@ -119,7 +123,11 @@ from bigfleet.model.what_if import (
     WhatIfSide,
 )
 from bigfleet.wire.shard_admin import MachineListing
+<<<<<<< HEAD
 from tests.wire.admin_answers import COUNTERFACTUAL, FINGERPRINT, THRASHING
+=======
+from tests.wire import counterfactual_answer
+>>>>>>> main
 
 PAUSE = Pause(
     "p-1",
@@ -499,7 +507,7 @@ class ScriptedAdmin:
 
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
         self.asked.append(("counterfactual", call))
-        return COUNTERFACTUAL
+        return counterfactual_answer.ANSWER
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

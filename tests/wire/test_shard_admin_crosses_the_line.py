@@ -64,7 +64,11 @@ from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
+<<<<<<< HEAD
 from tests.wire import admin, admin_answers
+=======
+from tests.wire import admin, counterfactual_answer
+>>>>>>> main
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
@@ -187,7 +191,11 @@ CALLS: dict[str, Exchange] = {
     "what would satisfy a Need": (
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
+<<<<<<< HEAD
         admin_answers.COUNTERFACTUAL,
+=======
+        counterfactual_answer.ANSWER,
+>>>>>>> main
     ),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (
