@@ -16,14 +16,7 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
-<<<<<<< HEAD
-from bigfleet.model.counterfactuals import (
-    CounterfactualAnswer,
-    CounterfactualCall,
-)
-=======
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
->>>>>>> main
 from bigfleet.model.explanations import (
     CandidateOutcome,
     CandidateVerdict,
@@ -123,12 +116,9 @@ from bigfleet.model.what_if import (
     WhatIfSide,
 )
 from bigfleet.wire.shard_admin import MachineListing
-<<<<<<< HEAD
-from tests.wire.admin_answers import COUNTERFACTUAL, FINGERPRINT, THRASHING
-=======
-from tests.wire import counterfactual_answer
->>>>>>> main
+from tests.wire import counterfactual_answer, thrash_answers
 
+FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
 PAUSE = Pause(
     "p-1",
     PauseSource.RPC,
@@ -547,7 +537,7 @@ class ScriptedAdmin:
 
     async def thrash(self) -> Sequence[ThrashFinding]:
         self.asked.append(("thrash",))
-        return (THRASHING,)
+        return (thrash_answers.THRASHING,)
 
     async def verifier(self) -> VerifierView:
         self.asked.append(("verifier",))

@@ -64,11 +64,7 @@ from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
-<<<<<<< HEAD
-from tests.wire import admin, admin_answers
-=======
-from tests.wire import admin, counterfactual_answer
->>>>>>> main
+from tests.wire import admin, counterfactual_answer, thrash_answers
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
@@ -89,7 +85,7 @@ async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
 
 
 SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
-KEY = NeedKey("shop", admin_answers.FINGERPRINT, "")
+KEY = NeedKey("shop", admin.FINGERPRINT, "")
 ASKED = WhyNotCall(WhyNotQuestion.ASSIGNED, "m-1", KEY, 8)
 Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
 WHAT_IF = WhatIfCall(18230, (RemoveMachines(MachineSelector(zones=frozenset({"b"}))),))
@@ -166,7 +162,6 @@ CALLS: dict[str, Exchange] = {
         ("release", QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT, NOBODY),
         ReleasedQuarantine(admin.HELD, "accepted"),
     ),
-    "thrash": (lambda c: c.thrash(), ("thrash",), (admin_answers.THRASHING,)),
     "offerings": (lambda c: c.offerings(), ("offerings",), (admin.RESTING,)),
     "the fleet": (
         lambda c: whole(c.fleet()),
@@ -191,12 +186,9 @@ CALLS: dict[str, Exchange] = {
     "what would satisfy a Need": (
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
-<<<<<<< HEAD
-        admin_answers.COUNTERFACTUAL,
-=======
         counterfactual_answer.ANSWER,
->>>>>>> main
     ),
+    "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (
         lambda c: c.set_verifier_policy(AUDIT, admin.POLICY),
