@@ -1,8 +1,8 @@
 """What a journal weighs and costs on a benchmark shape: `python -m tests.journal.weigh [SHAPE]`.
 
 Every cycle 2 % a minute of the machines and of the Needs change, spread evenly, and as many actions
-are recorded as machines change, with the notes these make: three lines of its machine's story and
-its outcome for each, and a roll-up for each Need. Bytes are those of the frames. A day is 86,400
+are recorded as machines change, with the notes these make: a line of its story for each machine, an
+outcome for each action, and a roll-up for each Need. Bytes are those of the frames. A day is 86,400
 cycles of a second: the bytes of a cycle times that, and a key frame every 600 cycles, or as often
 as the changes weigh half of one. Time is the p50 of cycles with the journal on and off, in blocks
 that take turns: what writing a cycle costs the next one belongs to it. The writer is done before
@@ -108,25 +108,27 @@ class ChurningFleet:
         at, bodies = cycle.given.at, list[JournalNote]()
         for view in cycle.actions:
             operation = f"{self._chance.getrandbits(64):016x}"
-            for text, state in (
-                ("asked to create it", MachineState.CREATING),
-                ("its provider reports it Idle", MachineState.IDLE),
-                ("asked to configure it", MachineState.CONFIGURING),
-            ):
-                bodies.append(
-                    StoryEvent(
-                        at + self._chance.randrange(SECOND),
-                        StorySource.EXECUTOR,
-                        text,
-                        cycle.given.cycle,
-                        MachineState.SPECULATIVE,
-                        state,
-                        view.cluster,
-                        operation,
-                        sequence=cycle.given.cycle,
-                        machine=view.machine,
-                    )
+            text, state = self._chance.choice(
+                (
+                    ("asked to create it", MachineState.CREATING),
+                    ("its provider reports it Idle", MachineState.IDLE),
+                    ("asked to configure it", MachineState.CONFIGURING),
                 )
+            )
+            bodies.append(
+                StoryEvent(
+                    at + self._chance.randrange(SECOND),
+                    StorySource.EXECUTOR,
+                    text,
+                    cycle.given.cycle,
+                    MachineState.SPECULATIVE,
+                    state,
+                    view.cluster,
+                    operation,
+                    sequence=cycle.given.cycle,
+                    machine=view.machine,
+                )
+            )
             ended = replace(
                 view, need=None, outcome="success", at=at + self._chance.randrange(SECOND)
             )
