@@ -40,6 +40,12 @@ class Block:
     #: What else stands after the language.
     said: str = ""
 
+    @property
+    def journal(self) -> str:
+        """The recorded journal that its commands find as `journal` (`journal=FOLDER` after the
+        language); empty: none."""
+        return self.said.removeprefix("journal=") if self.said.startswith("journal=") else ""
+
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
@@ -57,8 +63,9 @@ class Command:
 
 @cache
 def walks() -> list[Path]:
-    """Pages that build something: their blocks belong together and are run in order."""
-    return [page for page in pages() if any(block.file for block in blocks_of(page))]
+    """Pages that build something, or ask a recorded journal: their blocks belong together and are
+    run in order."""
+    return [p for p in pages() if any(block.file or block.journal for block in blocks_of(p))]
 
 
 def blocks(language: str) -> list[Block]:

@@ -1,14 +1,16 @@
 """Follows a page from top to bottom in an empty folder, as a reader would.
 
-Blocks with a file name are written, Python is run, `bigfleet` commands are run and their output is
-compared. A command that ends in `&` stays up until the end of the page. Where a page names default
-ports or relies on them the walk uses free ones: walks never meet what else runs here.
+Blocks with a file name are written, a recorded journal is copied to `journal`, Python is run,
+`bigfleet` commands are run and their output is compared. A command that ends in `&` stays up until
+the end of the page. Where a page names default ports or relies on them the walk uses free ones:
+walks never meet what else runs here.
 
 Only what serves, or loads Python of the page, is a process of its own: a page has dozens of
 commands that answer within milliseconds, and to start a process takes half a second.
 """
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -64,6 +66,8 @@ class PageWalk:
         elif block.language == "python":
             self._must_work([sys.executable, "-c", self._own_ports(block.text)], block)
         elif block.language == "console":
+            if block.journal:
+                shutil.copytree(ROOT / block.journal, self._folder / "journal")
             for command in commands_of(block):
                 self._run(command)
 

@@ -20,6 +20,7 @@ from bigfleet.model.provider_calls import (
     DrainCall,
     MachineRecord,
     Mutation,
+    Rejected,
 )
 from bigfleet.model.requirements import RACK_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
@@ -80,6 +81,8 @@ def need(cluster: str, machines: int, priority: int, *, gang: bool = False) -> N
 
 
 class VirtualFleet:
+    cycle_seconds = 1
+
     def __init__(
         self,
         records: Iterable[MachineRecord],
@@ -120,9 +123,9 @@ class VirtualFleet:
         event = RollupArrived(self._session_of[cluster], rollup, self.at)
         self._obey(self.state.handle(event))
 
-    def run(self, seconds: int) -> None:
-        for _ in range(seconds):
-            self.at += SECOND
+    def run(self, cycles: int) -> None:
+        for _ in range(cycles):
+            self.at += self.cycle_seconds * SECOND
             self._end_due()
             self._list()
             given = self.state.begin_cycle(self.at)
@@ -168,7 +171,7 @@ class VirtualFleet:
                 shard_metadata={} if freed else record.shard_metadata,
             )
 
-    def _answer(self, asked: CallProvider) -> Ack | MachineRecord:
+    def _answer(self, asked: CallProvider) -> Ack | MachineRecord | Rejected:
         call = asked.call
         if isinstance(call, GetCall):
             return self.shelf[call.machine_id]

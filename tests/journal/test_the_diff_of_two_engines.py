@@ -31,6 +31,7 @@ from bigfleet.model.resources import Resources
 from tests.journal.lives import START, LivingFleet
 from tests.journal.test_recorded_cycles_replay import CYCLES, SEEDS, read, recorded
 from tests.journal.test_the_files_of_a_journal import written
+from tests.questions.recorded_night import NIGHT
 
 LIMITS = limits_of(DEFAULT_LIMITS)
 CPU = Resources.of({"cpu": 8000})
@@ -205,3 +206,18 @@ def test_what_cannot_be_compared_is_refused_in_words(
     code, text = diff(str(tmp_path), *arguments)
     assert code == 2
     assert why in text
+
+
+def test_a_change_that_lasts_is_told_once_with_the_reasons_of_both_sides() -> None:
+    told = CliRunner().invoke(
+        cli, ["replay", str(NIGHT), "--diff", "--set", "releaseHold.OnDemand=60", "-o", "json"]
+    )
+    document = orjson.loads(told.stdout)
+    assert document["changed"] > 50
+    (change,) = document["largestChanges"]
+    assert (change["cycle"], change["subject"]) == ("1:209", "machine/arm-a-1")
+    told = CliRunner().invoke(
+        cli, ["replay", str(NIGHT), "--diff", "--set", "victimWeight.priority=0", "-o", "json"]
+    )
+    (change,) = orjson.loads(told.stdout)["largestChanges"]
+    assert all(each["sentence"] for each in (*change["then"], *change["now"]))

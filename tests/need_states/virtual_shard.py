@@ -98,7 +98,7 @@ class VirtualShard(VirtualFleet):
             if record.state is MachineState.IDLE and record.host is None:
                 self.shelf[name] = replace(record, host=Host(CLOUD, f"host-of-{name}"))
 
-    def _answer(self, asked: CallProvider) -> Ack | MachineRecord | Rejected:  # type: ignore[override]
+    def _answer(self, asked: CallProvider) -> Ack | MachineRecord | Rejected:
         if self.down:
             return Rejected(Code.UNAVAILABLE, "connection refused")
         if self.refusal and not isinstance(asked.call, GetCall):

@@ -9,7 +9,9 @@ _INTRODUCTION = """\
 Every answer of BigFleet about something that happened, or did not, names a reason: a code such as
 `supply.backoff` and a sentence. Find the code here: what it means, which command shows it, what you
 can do. Reasons are told by tier, then by code: the first one is the one to act on.
-[Reason codes](reference/reasons.md) has the codes in short."""
+[Reason codes](reference/reasons.md) has the codes in short. [An incident, step by
+step](an-incident-step-by-step.md) and [questions and answers](questions.md) show the commands at
+work."""
 #: What a person has, what to ask then, and where the code stands.
 _ENTRANCES = (
     (

@@ -54,7 +54,7 @@ def test_the_document_is_the_admin_message() -> None:
         ("need/trian/n1", 3, "train"),
         ("need/n", 2, "Needs begin with need/n"),
         ("need", 2, "which need? write need/CLUSTER/ID"),
-        ("cluster/a", 2, "does not explain a cluster yet"),
+        ("shard/a", 2, "does not explain a shard yet"),
         ("neet/a/b", 2, "did you mean need/CLUSTER/ID?"),
     ],
     ids=["unknown id", "misspelt cluster", "ambiguous", "no name", "another kind", "misspelt kind"],

@@ -272,7 +272,8 @@ def _redact(segments: "list[Segment]", directory: Path, workers: int) -> None:
                     file.write(frame_of(record_bytes(redactor.renamed(record))))
     except OSError as problem:
         raise refuse([f"{directory} cannot be written: {problem.strerror}"]) from None
-    click.echo(f"{directory}: {len(segments)} files under other names")
+    files = f"{len(segments)} file{'' if len(segments) == 1 else 's'}"
+    click.echo(f"{directory}: {files} under other names")
     click.echo(f"To see that they decide the same: bigfleet replay {directory}")
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bigfleet.journal.notes import Ended
     from bigfleet.journal.segments import Segment
     from bigfleet.model.fleet import Fleet
+    from bigfleet.model.machines import Instant
     from bigfleet.model.shard_views import ActionView
 
 EXIT_NOT_FOUND = 3
@@ -47,6 +48,22 @@ class CycleName(click.ParamType[tuple[int | None, int]]):
                 f"{value!r} is not a cycle; write 18231, or 3:18231 with its epoch", param, ctx
             )
         return int(epoch) if colon else None, int(number)
+
+
+class CycleOrTime(click.ParamType["tuple[int | None, int] | Instant"]):
+    """A cycle, or a time such as `2026-03-14T03:00:10Z`: the last cycle that was decided then."""
+
+    name = "cycle or time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> "tuple[int | None, int] | Instant":
+        from bigfleet.model.instants import instant_of
+
+        instant = instant_of(str(value)) if "-" in str(value) else None
+        if "-" in str(value) and instant is None:
+            self.fail(f"{value!r} is not a time; write 2026-03-14T03:00:10Z", param, ctx)
+        return instant if instant is not None else CycleName().convert(value, param, ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +113,25 @@ def takes_source(command: Callable[..., None]) -> Callable[..., None]:
         help="Ask this journal instead of a live shard: its directory or one of its files.",
     )
     @click.option("--fleet", metavar="FILE", help='Ask this fleet file; "-" is standard input.')
-    @click.option("--at", type=CycleName(), help="A past cycle: 18231, or 3:18231.")
+    @click.option(
+        "--at",
+        type=CycleOrTime(),
+        help="A past cycle: 18231, or 3:18231; of a journal also a time: 2026-03-14T03:00:10Z.",
+    )
     @wraps(command)
     def with_source(
         *args: Any,
         journal: Path | None,
         fleet: str | None,
-        at: tuple[int | None, int] | None,
+        at: tuple[int | None, int] | int | None,
         **options: Any,
     ) -> None:
         if journal is not None and fleet is not None:
             raise refuse(["--journal and --fleet are two sources; name one of them"])
         if fleet is not None and at is not None:
             raise refuse(["--at: a fleet file is one cycle; leave --at out"])
+        if isinstance(at, int):
+            at = _cycle_then(journal, at)
         command(*args, source=Source(journal, fleet, at), **options)
 
     return with_source
@@ -136,21 +159,44 @@ def not_recorded(wanted: tuple[int, int], segments: "list[Segment]") -> click.ex
     return click.exceptions.Exit(EXIT_NOT_FOUND)
 
 
-def _recorded(journal: Path, at: tuple[int | None, int] | None) -> AskedCycle:
-    from bigfleet.journal.history import LATEST, BrokenJournal, cycle_at
-    from bigfleet.journal.notes import ended_actions
+@contextmanager
+def read_journal(journal: Path) -> "Iterator[list[Segment]]":
+    """What cannot be read ends the verb with its reason."""
+    from bigfleet.journal.history import BrokenJournal
     from bigfleet.journal.segments import UnreadableJournal, segments_of
 
     try:
-        segments = segments_of(journal)
+        yield segments_of(journal)
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise refuse([str(problem)]) from None
+
+
+def _cycle_then(journal: Path | None, instant: "Instant") -> tuple[int, int]:
+    from bigfleet.journal.decisions import cycle_when
+    from bigfleet.model.instants import instant_text
+
+    if journal is None:
+        raise refuse(["--at: only a journal is asked by time; add --journal DIR, or name a cycle"])
+    with read_journal(journal) as segments:
+        found = cycle_when(segments, instant)
+    if found is None:
+        said = f"no cycle is recorded at {instant_text(instant)} or before"
+        click.echo(f"{said}; there are {kept_span(segments)}", err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+    return found
+
+
+def _recorded(journal: Path, at: tuple[int | None, int] | None) -> AskedCycle:
+    from bigfleet.journal.history import LATEST, cycle_at
+    from bigfleet.journal.notes import ended_actions
+
+    with read_journal(journal) as segments:
         wanted = named_cycle(at, segments, LATEST)
         found = cycle_at(segments, wanted)
         output = None if found is None else found.recorded.output
         actions = () if output is None else output.actions
         name = wanted if found is None else (found.recorded.epoch, found.recorded.given.cycle)
         ended = ended_actions(segments, name, actions)
-    except (UnreadableJournal, BrokenJournal) as problem:
-        raise refuse([str(problem)]) from None
     if found is None:
         raise not_recorded(wanted, segments)
     return AskedCycle(found.recorded.given, found.name, found.header.shard_id, actions, ended)

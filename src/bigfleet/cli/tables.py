@@ -207,6 +207,15 @@ def since_text(moment: Instant | None, now: Instant) -> str:
     return age_text((now - moment) / _SECOND) if moment else _DASH
 
 
+def when_text(moment: Instant | None, now: Instant) -> str:
+    """After the name of a cycle: `, 3s ago`; of one that is older than an hour its time."""
+    if not moment:
+        return ""
+    if now - moment < 3600 * _SECOND:
+        return f", {since_text(moment, now)} ago"
+    return f", {instant_text(moment // _SECOND * _SECOND)}"
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 

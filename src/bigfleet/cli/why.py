@@ -13,6 +13,7 @@ EXPLAINED = {
     "need": "need/CLUSTER/ID",
     "machine": "machine/ID",
     "action": "action/CYCLE.INDEX",
+    "cluster": "cluster/ID",
     "pod": "pod/CLUSTER/NAMESPACE/NAME",
     "cr": "cr/CLUSTER/NAMESPACE/NAME",
 }
@@ -81,6 +82,7 @@ def why(
     need/CLUSTER/ID      what it has and lacks, what stands in its way, which machines it could have
     machine/ID           its state, who claims it, what happens to it next
     action/CYCLE.INDEX   the Need it serves, and what else could have been done
+    cluster/ID           what was decided lately about its machines
     pod/CLUSTER/NAMESPACE/NAME   from the pod to its Need, machines, Nodes, and what it costs
     cr/CLUSTER/NAMESPACE/NAME    the same from a CapacityRequest
 
@@ -100,6 +102,7 @@ def why(
       bigfleet why need/ml/n3f9c --fleet fleet.yaml -o json
       bigfleet why need/ml/n3f9c --counterfactual --budget 5s
       bigfleet why machine/od-0117
+      bigfleet why cluster/shop --journal data/journal --at 2026-03-14T03:00:10Z
       bigfleet why pod/shop/default/web-1 --kube-context shop
     """
     kind, _, rest = name.partition("/")
@@ -123,6 +126,10 @@ def why(
             from bigfleet.cli.why_machine import print_machine
 
             print_machine(connection, source, rest)
+        case "cluster":
+            from bigfleet.cli.why_cluster import print_cluster
+
+            print_cluster(connection, source, rest)
         case "pod" | "cr":
             from bigfleet.cli.why_pod import KubeOptions, print_pod
 

@@ -19,6 +19,7 @@ from bigfleet.cli.why_not import Asked, decided_from
 
 if TYPE_CHECKING:
     from bigfleet.model.machine_answers import MachineAnswer, WhyNot
+    from bigfleet.model.machines import Instant
     from bigfleet.model.needs import NeedKey
     from bigfleet.model.shard_admin import MachineStory
     from bigfleet.model.shard_views import ActionView
@@ -35,6 +36,8 @@ class Told:
     #: Of a live shard, or of a journal.
     story: "MachineStory | None" = None
     last_action: "ActionView | None" = None
+    #: When the cycle was decided; None: not known.
+    at: "Instant | None" = None
 
 
 def print_machine(connection: Connection, source: Source, machine: str) -> None:
@@ -58,7 +61,8 @@ def print_machine(connection: Connection, source: Source, machine: str) -> None:
         answer = explained_machine(cycle, machine)
     except NoSuchObject as problem:
         raise _unknown(str(problem)) from None
-    _write(connection, Told(answer, cycle.name, story), {})
+    told = Told(answer, cycle.name, story, at=cycle.given.now)
+    _write(connection, told, {})
 
 
 def print_action(connection: Connection, source: Source, name: str) -> None:
@@ -80,7 +84,7 @@ def print_action(connection: Connection, source: Source, name: str) -> None:
         answer = explained_action(cycle, index)
     except NoSuchObject as problem:
         raise _unknown(str(problem)) from None
-    _write(connection, Told(answer, cycle.name), {})
+    _write(connection, Told(answer, cycle.name, at=cycle.given.now), {})
 
 
 def action_place(name: str) -> tuple[tuple[int | None, int], int]:
@@ -233,13 +237,14 @@ def machine_document(told: Told) -> dict[str, Any]:
 
 def _write(connection: Connection, told: Told, more: dict[str, Any]) -> None:
     from bigfleet.cli.shard_verbs.machine_tables import story_table
-    from bigfleet.cli.tables import Page, cell, table_of, write_json
+    from bigfleet.cli.tables import Page, cell, table_of, when_text, write_json
 
     if connection.json:
         write_json({**machine_document(told), **more}, connection.now)
         return
     page = Page.on_stdout(connection.color)
-    page.say(f"{told.answer.sentence}   (cycle {told.cycle})", "bold")
+    when = when_text(told.at, connection.now)
+    page.say(f"{told.answer.sentence}   (cycle {told.cycle}{when})", "bold")
     table = table_of("ABOUT", sentence="WHAT")
     for step in told.answer.steps:
         table.add_row(cell(step.phase), cell(step.text))

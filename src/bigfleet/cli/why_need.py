@@ -122,7 +122,7 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
 
 def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
     """`UNMET  priority 1000  gang train-7  short 24 gpu   cycle 3:18231, 2s ago`."""
-    from bigfleet.cli.tables import since_text
+    from bigfleet.cli.tables import when_text
     from bigfleet.model.reasons import resources_text
 
     view = told.view
@@ -134,8 +134,7 @@ def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
         words.append(f"gang {need.group}")
     if not view.satisfied:
         words.append(f"short {resources_text(view.deficit.positive().texts())}")
-    age = f", {since_text(told.decided_at, now)} ago" if told.decided_at else ""
-    return f"{'  '.join(words)}   cycle {cycle}{age}"
+    return f"{'  '.join(words)}   cycle {cycle}{when_text(told.decided_at, now)}"
 
 
 def _todo(told: "NeedExplanation") -> str:
@@ -233,6 +232,7 @@ def domain_table(told: "NeedExplanation") -> "Table":
 
 def victim_table(told: "NeedExplanation") -> "Table":
     from bigfleet.cli.tables import cell, table_of
+    from bigfleet.model.reasons import number_text
 
     numbers = ("PRIORITY", "SCORE", "GAP", "DRAIN", "INTERRUPTION", "RECLAMATION")
     table = table_of("VICTIM", "CLUSTER", *numbers, sentence="WHY", numbers=numbers)
@@ -243,8 +243,8 @@ def victim_table(told: "NeedExplanation") -> "Table":
             cell(each.machine),
             cell(each.cluster),
             cell(each.assigned_priority),
-            cell(f"{each.score:g}"),
-            *(cell(f"{term:g}") for term in terms),
+            cell(number_text(each.score), sort=each.score),
+            *(cell(number_text(term), sort=term) for term in terms),
             cell(f"{said}: {each.excluded_reason}" if each.excluded_reason else said),
         )
     return table

@@ -57,8 +57,11 @@ def why_not(connection: Connection, source: Source, name: str, wanting: str) -> 
         _write(connection, answer, cycle, missing.document())
         missing.leave_partial(connection)
         return
+    from bigfleet.cli.tables import when_text
+
     decided = decided_from(source)
-    _write(connection, answered(decided, asked), decided.name, {})
+    when = when_text(decided.given.now, connection.now)
+    _write(connection, answered(decided, asked), decided.name, {}, when)
 
 
 def asked_for(name: str, wanting: str) -> Asked:
@@ -129,14 +132,20 @@ def why_not_document(answer: "WhyNot", cycle: str) -> dict[str, Any]:
     }
 
 
-def _write(connection: Connection, answer: "WhyNot", cycle: str, missing: dict[str, Any]) -> None:
+def _write(
+    connection: Connection,
+    answer: "WhyNot",
+    cycle: str,
+    missing: dict[str, Any],
+    when: str = "",
+) -> None:
     from bigfleet.cli.tables import Page, cell, table_of, write_json
 
     if connection.json:
         write_json({**why_not_document(answer, cycle), **missing}, connection.now)
         return
     page = Page.on_stdout(connection.color)
-    page.say(f"{answer.sentence}   (cycle {cycle})", "bold")
+    page.say(f"{answer.sentence}   (cycle {cycle}{when})", "bold")
     table = table_of(*CHECK_COLUMNS)
     for check in answer.checks:
         blocking = check == answer.blocking

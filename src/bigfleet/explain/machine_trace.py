@@ -18,7 +18,7 @@ from bigfleet.model.machine_answers import MachineAnswer, MachineStep
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.rails import rails_passed
-from bigfleet.model.reasons import dollars_text, duration_text
+from bigfleet.model.reasons import dollars_text, duration_text, number_text
 from bigfleet.model.shard_views import ActionView, Disposition, MachineView
 
 #: Machines a step names.
@@ -116,7 +116,7 @@ def reservation_text(kept: Reservation) -> str:
 
 
 def _action(cycle: DecidedCycle, row: int, view: ActionView) -> Iterator[MachineStep]:
-    said = f"action/{view.cycle}.{view.index} {view.kind.label}: {view.reason}"
+    said = f"action/{view.cycle}.{view.index} {view.kind.label}"
     yield MachineStep("action", said, machine_ids=(view.machine,))
     if view.disposition is not None:
         yield from _carried_out(cycle, view, view.disposition)
@@ -162,7 +162,8 @@ def _preempted(cycle: DecidedCycle, row: int) -> Iterator[MachineStep]:
         yield MachineStep("next best", "none: no other machine below its priority fits")
     else:
         text = f"{machine_name(following.machine)} of cluster {following.cluster}, priority"
-        text += f" {following.priority}, score {following.score:.4g} against {victim.score:.4g}"
+        score, own = number_text(following.score), number_text(victim.score)
+        text += f" {following.priority}, score {score} against {own}"
         yield MachineStep("next best", text, machine_ids=(following.machine,))
     yield MachineStep("buying", _buying(cycle, need))
 
@@ -178,9 +179,10 @@ def _buying(cycle: DecidedCycle, need: int) -> str:
     first = f"it takes {taken} free machines first; " if taken else ""
     columns = cycle.given.snapshot.columns
     free = cycle.eligible(need) & np.isin(columns.state, ACQUIRABLE)
-    held = int(np.count_nonzero(free & (columns.held != 0)))
-    if held:
-        return f"{first}{held} more that fit are held and cannot be bought now"
+    held = columns.held[free & (columns.held != 0)]
+    if len(held):
+        by = ", ".join(HELD_BY[code - 1].value for code in np.unique(held).tolist())
+        return f"{first}{len(held)} more that fit cannot be bought now: held by {by}"
     left = int(np.count_nonzero(free & (cycle.outcome.credit.holder < 0)))
     if left:
         return f"{first}{left} more that fit are reserved, or in other domains than it may use"
@@ -256,6 +258,10 @@ def _next(cycle: DecidedCycle, row: int, views: tuple[ActionView, ...]) -> str:
 
 
 def _after(cycle: DecidedCycle, view: ActionView) -> str:
+    if view.disposition not in (None, Disposition.ENQUEUED, Disposition.DEDUPED):
+        return "nothing happens to it now; the next cycle decides anew"
+    if cycle.ended_of(view.machine) is not None:
+        return "the action has ended; the machine's story tells what came of it"
     match view.kind:
         case ActionKind.PREEMPT:
             wanting = "the Need" if view.need is None else need_name(view.need)

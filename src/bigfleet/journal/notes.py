@@ -145,8 +145,9 @@ PAUSE_EVENTS = ("pause_set", "pause_lifted", "pause_expired")
 
 @dataclass(frozen=True, slots=True)
 class PausesThen:
-    #: `3:18231`, the cycle they were in force at.
+    #: `3:18231`, the cycle they were in force at, and when it was decided.
     cycle: str
+    at: Instant
     shard: str
     in_force: tuple[Pause, ...]
     #: Those that had ended by then, oldest first.
@@ -175,7 +176,8 @@ def pauses_at(segments: Sequence[Segment], at: tuple[int, int]) -> PausesThen | 
                 in_force[_name(pause)] = pause
         if pause.ended_at is not None and _name(pause) not in in_force:
             ended.append(pause)
-    return PausesThen(found.name, found.header.shard_id, tuple(in_force.values()), tuple(ended))
+    then, shard = found.recorded.given.at, found.header.shard_id
+    return PausesThen(found.name, then, shard, tuple(in_force.values()), tuple(ended))
 
 
 def _name(pause: Pause) -> tuple[PauseSource, str, Instant]:

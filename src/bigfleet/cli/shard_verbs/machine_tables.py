@@ -204,13 +204,15 @@ def reservation_columns() -> list[str]:
 
 
 def story_table(told: "Mapping[str, MachineStory]") -> Table:
-    """Oldest first."""
+    """Oldest first; the story of a journal, under no shard's name, names none."""
     events = sorted(
         ((event.at, shard, event) for shard, story in told.items() for event in story.events),
         key=lambda part: part[:2],
     )
     *columns, sentence = STORY_COLUMNS
-    table = table_of(*columns, sentence=sentence, numbers=["CYCLE"])
+    with_shard = set(told) != {""}
+    shown = columns if with_shard else [each for each in columns if each != "SHARD"]
+    table = table_of(*shown, sentence=sentence, numbers=["CYCLE"])
     for _, shard, event in events:
         table.add_row(
             cell(instant_text(event.at // 1_000_000 * 1_000_000)),
@@ -218,7 +220,7 @@ def story_table(told: "Mapping[str, MachineStory]") -> Table:
             cell(event.source.name.lower()),
             cell(_change_text(event)),
             cell(event.cluster),
-            cell(shard),
+            *([cell(shard)] if with_shard else []),
             cell(event.text),
         )
     return table

@@ -50,7 +50,7 @@ def show_pauses(connection: Connection, found: "PauseList") -> None:
         write_items(map(PAUSE.document, found.pauses), connection.now, dryRun=found.dry_run)
         return
     page = Page.on_stdout(connection.color)
-    _show(page, connection, found.pauses, ())
+    _show(page, connection.now, found.pauses, ())
     if found.dry_run:
         page.say("dry-run is on: decisions are logged, nothing is started")
     page.write()
@@ -58,7 +58,7 @@ def show_pauses(connection: Connection, found: "PauseList") -> None:
 
 def show_recorded(connection: Connection, found: "PausesThen", *, expired: bool) -> None:
     """Of a journal, at one of its cycles."""
-    from bigfleet.cli.tables import Page, write_items
+    from bigfleet.cli.tables import Page, when_text, write_items
     from bigfleet.wire.shard_views import PAUSE
 
     pauses = (*found.in_force, *(found.ended if expired else ()))
@@ -67,8 +67,9 @@ def show_recorded(connection: Connection, found: "PausesThen", *, expired: bool)
         write_items(map(PAUSE.document, pauses), connection.now, **head)
         return
     page = Page.on_stdout(connection.color)
-    _show(page, connection, pauses, ())
-    page.say(f"at cycle {found.cycle} of {found.shard}")
+    _show(page, found.at, pauses, ())
+    page.say("")
+    page.say(f"as of cycle {found.cycle} of {found.shard}{when_text(found.at, connection.now)}")
     page.write()
 
 
@@ -85,7 +86,7 @@ def show_fleet(connection: Connection, answers: "PauseAnswers[PauseList]") -> No
     else:
         page = Page.on_stdout(connection.color)
         where = [each.where_text(len(answers.shards)) for each in known]
-        _show(page, connection, [each.pause for each in known], where)
+        _show(page, connection.now, [each.pause for each in known], where)
         if dry:
             said_where = named_text(dry)
             page.say(f"dry-run is on at {said_where}: decisions are logged, nothing is started")
@@ -110,9 +111,7 @@ def united(answers: "PauseAnswers[PauseList]") -> list[PauseWithShards]:
     return list(found.values())
 
 
-def _show(
-    page: "Page", connection: Connection, pauses: "Iterable[Pause]", where: Iterable[str]
-) -> None:
+def _show(page: "Page", now: int, pauses: "Iterable[Pause]", where: Iterable[str]) -> None:
     from bigfleet.cli.tables import cell, since_text, table_of
 
     places, known = list(where), list(pauses)
@@ -127,7 +126,7 @@ def _show(
             cell(scope_text(each.scope)),
             cell(each.source.name.lower()),
             cell(each.who),
-            cell(since_text(each.created_at, connection.now)),
+            cell(since_text(each.created_at, now)),
             cell(until_text(each)),
             *([cell(places[number])] if places else []),
             *([cell(ended_text(each))] if with_ends else []),
