@@ -44,6 +44,7 @@ def commands(
 
 BENCHES = {
     "bench coordinator": load_tests.coordinator,
+    "bench journal": load_tests.journal,
     "bench operator": load_tests.operator,
     "bench provider": bench_provider,
     "bench shard": load_tests.shard,

@@ -6,6 +6,7 @@ import pytest
 
 from bigfleet.kube.kinds import LEASES, PODS
 from bigfleet.podwatch.driving.process import PodwatchProcess
+from bigfleet.podwatch.driving.workers import WORKERS
 from bigfleet.process import CoreTaskDied
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import pod_json
@@ -52,17 +53,19 @@ async def test_without_the_lease_nothing_is_written_and_with_it_everything_is_ma
 
 
 async def test_a_write_that_waits_when_the_lease_goes_is_not_made() -> None:
-    async with FakeApiServer() as server, running(server, clock=fast()) as process:
+    # Slow enough that a busy machine does not lose the lease before it is taken away.
+    async with FakeApiServer() as server, running(server, clock=fast(4)) as process:
         await until(lambda: process.election.holding)
         held = server.hold("create", "capacityrequests")
-        for number in range(40):
+        for number in range(100):
             server.put(PODS, pod_json(f"web-{number}"))
-        await held.reached()
+        # Every worker is within a write: no other is on its way when the lease goes.
+        await server.until(lambda: len(held.waiting) >= WORKERS)
         server.fail("update", "leases", status=500, times=10**6)
         server.fail("get", "leases", status=500, times=10**6)
         await until(lambda: not process.election.holding)
         begun = len(held.waiting)
-        assert begun < 40
+        assert begun < 100
         held.release()
         await until(lambda: not len(process.pods.working))
         assert len(server.calls("create", "capacityrequests")) == begun

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from bigfleet.journal.recorder import FinishedCycle, Recorder
+from bigfleet.model.latencies import latencies_of
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import MachineSelector
 from bigfleet.model.what_if import NeedSelector, RemoveMachines, ScaleDemand, WhatIfCall
@@ -12,6 +13,7 @@ from bigfleet.shard.driving import what_ifs
 from bigfleet.shard.driving.what_ifs import MOST_RUNNING, WhatIfs
 from bigfleet.shard.what_if_worker import answered
 from bigfleet.whatif.comparing import once
+from bigfleet.whatif.settled import settle
 from bigfleet.wire.what_ifs import call_bytes, read_answer
 from tests.journal.lives import LivingFleet
 
@@ -29,6 +31,15 @@ def test_a_worker_answers_as_the_engine_does_here(finished: FinishedCycle) -> No
     code, content = answered({"name": "3:4"}, [request, *records])
     assert code == ""
     assert read_answer(content) == once(finished.given, (LOSS,), "3:4")
+
+
+def test_a_worker_settles_the_fleet_as_it_is_settled_here(finished: FinishedCycle) -> None:
+    records = Recorder("shard-0", 3, "0").record(finished)
+    latencies = latencies_of({"create": "7s"})
+    call = WhatIfCall(0, (LOSS,), settle=True, latencies=latencies)
+    code, content = answered({"name": "3:4"}, [call_bytes(call), *records])
+    assert code == ""
+    assert read_answer(content) == settle(finished.given, (LOSS,), "3:4", latencies)
 
 
 def test_what_cannot_be_applied_is_an_invalid_argument(finished: FinishedCycle) -> None:

@@ -1,5 +1,9 @@
 """The answers of several shards are one answer about the fleet."""
 
+from dataclasses import replace
+
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.what_if import NeedWait, SettledSide, Settling
 from bigfleet.whatif.summing import summed
 from tests.wire.admin import COMPARED
 
@@ -20,3 +24,26 @@ def test_two_shards_are_added_up() -> None:
     assert [n.priority for n in both.newly_unmet] == [1000, 1000, 10, 10]
     assert both.newly_unmet_count == 60
     assert both.warnings == ("shard-0: a warning", "shard-1: a warning")
+
+
+def test_a_fleet_is_at_rest_once_its_last_shard_is() -> None:
+    sides = (SettledSide(9, 10.0, ((2.0, 3), (9.0, 1))), SettledSide(40, 41.0, ((2.0, 1),), 2))
+    waits = (NeedWait(NeedKey("a", "f", ""), 5, 9.0), NeedWait(NeedKey("b", "f", ""), 1, None))
+    answers = {
+        f"shard-{n}": replace(
+            COMPARED,
+            changed=replace(COMPARED.changed, settled=side),
+            settling=Settling(short_at_first=3, recovered=1, waits=(wait,)),
+        )
+        for n, (side, wait) in enumerate(zip(sides, waits, strict=True))
+    }
+    both = summed(answers)
+    assert both.changed.settled == SettledSide(40, 41.0, ((2.0, 4), (9.0, 1)), 2)
+    assert both.settling == Settling(short_at_first=6, recovered=2, waits=(waits[1], waits[0]))
+    restless = replace(sides[1], quiet_after_cycles=None)
+    answers["shard-1"] = replace(
+        COMPARED, changed=replace(COMPARED.changed, settled=restless), settling=Settling()
+    )
+    told = summed(answers).changed.settled
+    assert told is not None
+    assert told.quiet_after_cycles is None

@@ -6,8 +6,9 @@ import pytest
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.latencies import latencies_of
 from bigfleet.model.machines import CapacityType, Machine, MachineState
-from bigfleet.model.needs import Need
+from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.resources import Resources
@@ -18,6 +19,7 @@ from bigfleet.model.what_if import (
     Edit,
     EngineOption,
     NeedSelector,
+    NeedWait,
     NumberEdit,
     RemoveMachines,
     ReplaceDemand,
@@ -25,8 +27,12 @@ from bigfleet.model.what_if import (
     SetAttributes,
     SetPenalty,
     SetPriority,
+    SettledSide,
+    Settling,
     StockOut,
+    WhatIfAnswer,
     WhatIfCall,
+    WhatIfSide,
 )
 from bigfleet.v1alpha1 import capacity_pb2
 from bigfleet.wire.rpc_service import RpcService
@@ -69,8 +75,34 @@ def test_an_edit_arrives_as_it_was_asked(edit: Edit) -> None:
     assert read_call(call_bytes(call)) == call
 
 
+def test_a_call_to_settle_arrives_with_its_latencies() -> None:
+    latencies = latencies_of({"create": "1m30s", "configure.bare-metal": "250ms"})
+    call = WhatIfCall(0, (), settle=True, latencies=latencies)
+    assert read_call(call_bytes(call)) == call
+    assert call.latencies.given == {"create": 90.0, "configure.BareMetal": 0.25}
+
+
+def test_how_a_fleet_settles_arrives_whole() -> None:
+    rest = SettledSide(None, 41.0, ((2.0, 3), (40.0, 1)), 2)
+    key = NeedKey("shop", "fp", "gang")
+    waits = (NeedWait(key, 7, None, "nothing fits"), NeedWait(key, -7, 0.0), NeedWait(key, 0, 2.0))
+    settling = Settling(latencies_of({"drain": "7s"}), 3, 2, waits)
+    side = WhatIfSide(settled=rest)
+    answer = WhatIfAnswer("3:1", side, WhatIfSide(settled=SettledSide()), settling=settling)
+    assert read_answer(answer_bytes(answer)) == answer
+
+
 REFUSED = {
-    "settle": pb.WhatIfRequest(settle=True),
+    "latencies of one cycle": pb.WhatIfRequest(latencies={"create": "1s"}),
+    "a step that does not exist": pb.WhatIfRequest(settle=True, latencies={"boot": "1s"}),
+    "a capacity type that does not exist": pb.WhatIfRequest(
+        settle=True, latencies={"create.Gold": "1s"}
+    ),
+    "a latency that is not a duration": pb.WhatIfRequest(settle=True, latencies={"create": "soon"}),
+    "a latency of years": pb.WhatIfRequest(settle=True, latencies={"create": "1000d"}),
+    "too many latencies": pb.WhatIfRequest(
+        settle=True, latencies={f"create{n}": "1s" for n in range(40)}
+    ),
     "many cycles": pb.WhatIfRequest(cycles=2),
     "no edit in an edit": pb.WhatIfRequest(edits=[pb.WhatIfEdit()]),
     "a quota": pb.WhatIfRequest(
@@ -106,6 +138,7 @@ FOREIGN = {
     "another's demand": WhatIfCall(0, (ReplaceDemand("bank"),)),
     "machines": WhatIfCall(0, (ReplaceDemand("shop"), RemoveMachines(SPOT))),
     "a past cycle": WhatIfCall(3, (ReplaceDemand("shop"),)),
+    "how the fleet settles": WhatIfCall(0, (ReplaceDemand("shop"),), settle=True),
     "nothing": WhatIfCall(),
 }
 

@@ -1,4 +1,4 @@
-"""`bigfleet bench shard`, `coordinator` and `operator`: their options, and their measures printed.
+"""`bigfleet bench shard`, `coordinator`, `operator` and `journal`: their options and measures.
 
 Everything a load test starts is a process of its own and ends with the command.
 """
@@ -13,6 +13,8 @@ import click
 from bigfleet.bench import operator as rollup
 from bigfleet.bench.coordinator import failover, load, rebalance
 from bigfleet.bench.coordinator.etcd_members import HOW_TO_GET_ETCD, etcd_program
+from bigfleet.bench.engine.shapes import SHAPES
+from bigfleet.bench.journal import measuring as journal_measuring
 from bigfleet.bench.measures import Measure, Say, beside_the_machine
 from bigfleet.bench.shard import load as shard_load
 from bigfleet.bench.shard.fleet import ShardScale
@@ -155,3 +157,40 @@ def operator(requests: int) -> None:
     either way, because a busy machine is not a defect.
     """
     print_measures(rollup.measured(requests), rollup.STATED_FOR, requests=requests)
+
+
+@click.command(short_help="Measure what the journal costs and how soon cycles answer.")
+@click.argument(
+    "shape",
+    type=click.Choice(list(SHAPES), case_sensitive=False),
+    default=journal_measuring.BUDGETED,
+    metavar="[SHAPE]",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Multiply the size of the shape.",
+)
+@click.option(
+    "--cycles",
+    type=click.IntRange(1),
+    default=40,
+    show_default=True,
+    help="Measured, with the journal on, and as many with it off.",
+)
+@prints_measures
+def journal(shape: str, scale: float, cycles: int) -> None:
+    """Measure recording and questions on a SHAPE of `bigfleet bench --list`, uber-50k by default.
+
+    What a cycle and a day weigh, what the journal costs the cycles beside it, and how long why,
+    why-not and what-if take. The exit code is 0 with every verdict, because a busy machine is not
+    a defect.
+    """
+    from bigfleet.cli.progress import compile_all
+
+    compile_all()
+    with progress("journal") as say:
+        measures = journal_measuring.measured(SHAPES[shape], scale, cycles, say)
+    print_measures(measures, journal_measuring.STATED_FOR, shape=shape, scale=scale, cycles=cycles)

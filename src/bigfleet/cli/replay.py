@@ -69,6 +69,13 @@ _MOST_ACTIONS = 20
     help="The candidate has this option: parking.after, releaseHold.Spot, fold and others.",
 )
 @click.option(
+    "--mode",
+    type=click.Choice(["open", "closed"]),
+    default="open",
+    show_default=True,
+    help="closed: each engine lives with what it decides, on the recorded demand.",
+)
+@click.option(
     "--fail-on",
     "limits",
     metavar="LIST",
@@ -89,6 +96,7 @@ def replay(
     diff: bool,
     engine: str | None,
     settings: tuple[str, ...],
+    mode: str,
     limits: str,
     verify: bool,
 ) -> None:
@@ -99,7 +107,9 @@ def replay(
     failed-*.bfj is the input of a cycle in which the engine failed; it is decided again.
 
     With --diff each cycle is decided by a candidate on its recorded input: another version
-    (--engine), or this one with other options (--set).
+    (--engine), or this one with other options (--set). With --mode closed both this engine and the
+    candidate begin with the machines of the first cycle and live with what they decide: demand and
+    what befalls machines is recorded, actions take the time that the journal shows.
 
     \b
     Exit codes: 0 all cycles are identical (--diff: or within the limits), 1 some differ (--diff:
@@ -115,13 +125,14 @@ def replay(
       bigfleet replay data/journal --redact for-the-report
       bigfleet replay data/journal --diff --set releaseHold.Spot=600 --fail-on 'cost>1%'
       bigfleet replay data/journal --diff --engine /opt/bigfleet-next/bin/python
+      bigfleet replay data/journal --diff --mode closed --from 18000 --set parking.after=4
     """
     from bigfleet.cli.progress import compile_all
     from bigfleet.journal.history import LATEST, BrokenJournal
     from bigfleet.journal.segments import UnreadableJournal, is_failure, segments_of
 
-    if not diff and (engine is not None or settings):
-        raise refuse(["--engine and --set name the candidate of --diff; add --diff"])
+    if not diff and (engine is not None or settings or mode == "closed"):
+        raise refuse(["--engine, --set and --mode are about the candidate of --diff; add --diff"])
     try:
         segments = segments_of(journal)
         if dump is not None:
@@ -138,7 +149,13 @@ def replay(
         if diff:
             _diff(
                 DiffRequest(
-                    journal, span, workers, engine, settings_of(settings), limits_from(limits)
+                    journal,
+                    span,
+                    workers,
+                    engine,
+                    settings_of(settings),
+                    limits_from(limits),
+                    mode == "closed",
                 ),
                 segments,
             )
@@ -180,12 +197,12 @@ def _decide_failed(segments: "list[Segment]") -> None:
 def _diff(request: DiffRequest, segments: "list[Segment]") -> None:
     with _progress() as tell:
         found = compared(request, segments, tell)
-    if not found.cycles:
+    if not found.comparison.cycles:
         there = kept_span(segments)
         click.echo(f"{request.journal} has no cycle there; it has {there}", err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     print_comparison(found, request.limits)
-    if found.beyond(request.limits):
+    if found.comparison.beyond(request.limits):
         raise click.exceptions.Exit(EXIT_DIFFERENT)
 
 

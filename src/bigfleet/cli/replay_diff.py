@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,9 @@ from bigfleet.cli.terminal import escaped, refuse
 if TYPE_CHECKING:
     from bigfleet.journal.answers import AnsweredAction
     from bigfleet.journal.comparison import Change, Comparison, Limit
+    from bigfleet.journal.history import RecordedCycle
     from bigfleet.journal.segments import Segment
+    from bigfleet.model.latencies import Latencies
 
 #: Of one change, on either side.
 _MOST_ACTIONS = 3
@@ -32,6 +34,15 @@ class DiffRequest:
     engine: str | None
     settings: Mapping[str, str]
     limits: "list[Limit]"
+    #: Each engine lives with what it decides.
+    is_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    comparison: "Comparison"
+    #: Of a closed comparison: those that the journal shows.
+    latencies: "Latencies | None" = None
 
 
 def settings_of(texts: tuple[str, ...]) -> dict[str, str]:
@@ -61,14 +72,57 @@ def limits_from(text: str) -> "list[Limit]":
 
 def compared(
     request: DiffRequest, segments: "list[Segment]", tell: Callable[[int], None]
-) -> "Comparison":
-    from bigfleet.journal.diffs import compare, this_engine
+) -> Compared:
+    if request.is_closed:
+        return _compared_closed(request, segments, tell)
+    return Compared(_compared_open(request, segments, tell))
+
+
+def _cycles(request: DiffRequest, segments: "list[Segment]") -> "Iterator[RecordedCycle]":
     from bigfleet.journal.history import History
-    from bigfleet.journal.other_engine import BrokenEngine, other_engine, until
+    from bigfleet.journal.other_engine import until
     from bigfleet.journal.segments import records_in_order
 
     first, last = request.span
-    cycles = until(History(first).cycles(records_in_order(segments, first)), last)
+    return until(History(first).cycles(records_in_order(segments, first)), last)
+
+
+def _compared_closed(
+    request: DiffRequest, segments: "list[Segment]", tell: Callable[[int], None]
+) -> Compared:
+    from bigfleet.journal.closed_diffs import ClosedEngine, compare_closed
+    from bigfleet.journal.measured_latencies import measured_latencies
+    from bigfleet.journal.other_engine import BrokenEngine, closed_settings, other_engine
+
+    latencies = measured_latencies(_cycles(request, segments))
+    cycles = _cycles(request, segments)
+    with ThreadPoolExecutor(request.workers) as threads:
+
+        def engine(settings: Mapping[str, str]) -> ClosedEngine:
+            return ClosedEngine(
+                settings, latencies, workers=request.workers, run_workers=threads.map
+            )
+
+        base = engine({})
+        if request.engine is None:
+            candidate = engine(request.settings).answer
+            return Compared(compare_closed(cycles, base, candidate, tell), latencies)
+        told = closed_settings(request.settings, latencies)
+        try:
+            with other_engine(request.engine, request.journal, request.span, told) as answer:
+                found = compare_closed(cycles, base, lambda cycle, _: answer(cycle), tell)
+        except BrokenEngine as problem:
+            raise refuse([str(problem)]) from None
+    return Compared(found, latencies)
+
+
+def _compared_open(
+    request: DiffRequest, segments: "list[Segment]", tell: Callable[[int], None]
+) -> "Comparison":
+    from bigfleet.journal.diffs import compare, this_engine
+    from bigfleet.journal.other_engine import BrokenEngine, other_engine
+
+    cycles = _cycles(request, segments)
     if request.engine is None:
         with ThreadPoolExecutor(request.workers) as threads:
             candidate = this_engine(
@@ -84,12 +138,17 @@ def compared(
         raise refuse([str(problem)]) from None
 
 
-def print_comparison(found: "Comparison", limits: "list[Limit]") -> None:
+def print_comparison(compared: Compared, limits: "list[Limit]") -> None:
     from bigfleet.cli.tables import write_json
 
+    found, latencies = compared.comparison, compared.latencies
     if current_output().is_document:
-        write_json(document_of(found, limits), time.time_ns())
+        closed = {} if latencies is None else _latency_document(latencies)
+        write_json({**document_of(found, limits), **closed}, time.time_ns())
         return
+    if latencies is not None:
+        for sentence in _latency_sentences(latencies):
+            click.echo(sentence)
     click.echo(f"{found.verdict(limits)}: {found.changed:,} of {found.cycles:,} cycles changed")
     for passed in found.beyond(limits):
         click.echo(f"  beyond {passed}")
@@ -113,6 +172,28 @@ def print_comparison(found: "Comparison", limits: "list[Limit]") -> None:
         click.echo("largest changes, each in the first cycle that decides it:")
     for change in found.changes:
         _print_change(change)
+
+
+def _latency_sentences(latencies: "Latencies") -> "Iterator[str]":
+    from bigfleet.model.latencies import Latencies
+
+    yield "Each engine lives with what it decides; demand is the recorded one."
+    for title, texts in (
+        ("Measured in the journal", latencies.texts),
+        ("Assumed", Latencies(latencies.assumed).texts),
+    ):
+        if texts:
+            yield f"{title}: {', '.join(f'{name} {text}' for name, text in texts.items())}."
+
+
+def _latency_document(latencies: "Latencies") -> dict[str, Any]:
+    from bigfleet.model.latencies import Latencies
+
+    return {
+        "mode": "closed",
+        "measuredLatencies": latencies.texts,
+        "assumedLatencies": Latencies(latencies.assumed).texts,
+    }
 
 
 def _print_change(change: "Change") -> None:

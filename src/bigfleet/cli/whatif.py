@@ -14,7 +14,8 @@ from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
     from bigfleet.cli.whole_fleet import FleetAnswers
-    from bigfleet.model.what_if import Overlay, WhatIfAnswer
+    from bigfleet.model.latencies import Latencies
+    from bigfleet.model.what_if import Overlay, WhatIfAnswer, WhatIfCall
 
 #: Flag, what follows it, and what it does; each is one edit and may be repeated.
 _EDITS = (
@@ -79,6 +80,25 @@ def _takes_edits(command: Callable[..., None]) -> Callable[..., None]:
     help="A file of edits, in YAML or JSON; they come before those of flags.",
 )
 @click.option(
+    "--settle",
+    is_flag=True,
+    help="Go on, in virtual time, until nothing happens any more: time to cover, end state.",
+)
+@click.option(
+    "--latency",
+    "latencies",
+    multiple=True,
+    metavar="STEP=DURATION",
+    help="With --settle: how long create, configure, drain or delete takes; create.Spot=90s.",
+)
+@click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="AXIS=FROM:TO:STEP",
+    help="One answer for each value, such as demand.ml=1.0:2.0:0.1; at most 2 axes, 400 points.",
+)
+@click.option(
     "--limit",
     type=click.IntRange(0),
     default=10,
@@ -86,17 +106,28 @@ def _takes_edits(command: Callable[..., None]) -> Callable[..., None]:
     help="Rows per table; 0 shows all.",
 )
 def whatif(
-    connection: Connection, source: Source, overlay: Path | None, limit: int, **_edits: Any
+    connection: Connection,
+    source: Source,
+    overlay: Path | None,
+    settle: bool,
+    latencies: tuple[str, ...],
+    sweeps: tuple[str, ...],
+    limit: int,
+    **_edits: Any,
 ) -> None:
     """Decide a cycle as it is and with the edits you name, and show both side by side.
 
-    Nothing is changed anywhere. Edits apply in the order they are written.
+    Nothing is changed anywhere. Edits apply in the order they are written. With --settle both
+    sides go on, cycle after cycle, until two in a row decide nothing or 200 are decided: actions
+    are those of all cycles, Needs and the bill are those of the end.
 
     \b
     SELECTOR is any number of terms, all of which must hold: zone=a, type=std-8, capacity=Spot,
     state=idle, cluster=shop, provider=sim, a label as KEY=VALUE, or the id of a machine. Several
     values are alternatives (zone=a,b); a * stands for any characters.
     NEEDS is cluster=NAME, need/CLUSTER/ID, priority>=N, priority<=N or priority=N.
+    AXIS is demand, demand.CLUSTER, demand.NEEDS, price.CAPACITY, price.SELECTOR,
+    probability.SELECTOR or option.NAME; values are factors, but for options.
 
     \b
     Examples:
@@ -104,34 +135,62 @@ def whatif(
       bigfleet whatif --fleet fleet.yaml --zone-loss b
       bigfleet whatif --fleet fleet.yaml --demand 'cluster=ml x1.4' --price 'capacity=Spot x2'
       bigfleet whatif --journal data/journal --at 18231 --stock-out 'capacity=OnDemand zone=a'
+      bigfleet whatif --fleet fleet.yaml --zone-loss b --settle --latency create=40s
+      bigfleet whatif --fleet fleet.yaml --sweep demand.ml=1.0:2.0:0.1 --sweep price.Spot=1:3:1
     """
     edits = _overlay_of(overlay, click.get_current_context().meta[_ORDER])
+    given = _latencies_of(latencies, settle)
+    if sweeps:
+        from bigfleet.cli.whatif_sweep import live_cycle, print_sweep
+
+        asked = live_cycle(connection, source) if source.is_live else source.read()
+        print_sweep(asked, edits, sweeps, given if settle else None)
+        return
     if source.is_live:
-        answers = _asked_live(connection, source, edits)
+        from bigfleet.model.what_if import WhatIfCall
+
+        number = 0 if source.at is None else source.at[1]
+        answers = _asked_live(connection, WhatIfCall(number, edits, settle, given))
         _print(_summed(answers.said), limit, answers.document())
         answers.leave_partial(connection)
         return
     asked = source.read()
     from bigfleet.cli.progress import compile_all
     from bigfleet.whatif.comparing import once
+    from bigfleet.whatif.settled import settle as settled
 
     compile_all()
     try:
-        found = once(asked.given, edits, asked.name)
+        if settle:
+            found = settled(asked.given, edits, asked.name, given)
+        else:
+            found = once(asked.given, edits, asked.name)
     except BadInput as problem:
         raise refuse_problems(problem) from None
     _print(found, limit, {})
 
 
-def _asked_live(
-    connection: Connection, source: Source, edits: "Overlay"
-) -> "FleetAnswers[WhatIfAnswer]":
+def _latencies_of(texts: tuple[str, ...], settle: bool) -> "Latencies":
+    from bigfleet.model.latencies import latencies_of
+
+    if texts and not settle:
+        raise refuse(["--latency says how long steps take until the fleet settles; add --settle"])
+    for text in texts:
+        if "=" not in text:
+            raise refuse([f"--latency {text}: write STEP=DURATION, such as create=40s"])
+    named = [text.partition("=")[0] for text in texts]
+    if twice := [name for name in named if named.count(name) > 1]:
+        raise refuse([f"--latency {twice[0]} is given twice; leave one out"])
+    try:
+        return latencies_of(dict(text.split("=", 1) for text in texts))
+    except BadInput as problem:
+        raise refuse_problems(problem) from None
+
+
+def _asked_live(connection: Connection, call: "WhatIfCall") -> "FleetAnswers[WhatIfAnswer]":
     """Each shard that is meant answers for its own machines and clusters."""
     from bigfleet.cli.whole_fleet import ask_fleet
-    from bigfleet.model.what_if import WhatIfCall
     from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE
-
-    call = WhatIfCall(0 if source.at is None else source.at[1], edits)
 
     async def look(shard: Clients) -> "WhatIfAnswer":
         return await shard.admin.what_if(call)

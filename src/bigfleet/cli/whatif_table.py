@@ -1,6 +1,6 @@
 """The answer of a what-if for people: what happens in a few sentences, then both sides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from bigfleet.cli.table_text import Text
@@ -8,8 +8,18 @@ from bigfleet.cli.tables import Page, cell, counted, table_of
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whatif import COLUMNS
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.durations import short_text
+from bigfleet.model.latencies import Latencies
 from bigfleet.model.reasons import dollars_text, resources_text
-from bigfleet.model.what_if import ClusterDelta, NeedChange, WhatIfAnswer, WhatIfSide
+from bigfleet.model.what_if import (
+    ClusterDelta,
+    NeedChange,
+    SettledSide,
+    Settling,
+    WhatIfAnswer,
+    WhatIfSide,
+)
+from bigfleet.whatif.settling import MOST_CYCLES
 
 Row = TypeVar("Row")
 _BILLED = "billed $/h"
@@ -24,8 +34,11 @@ def fill(page: Page, answer: WhatIfAnswer, limit: int) -> None:
         page.say(f"warning: {warning}", "yellow")
     _show_sides(page, answer)
     _show_clusters(page, answer.clusters, limit)
-    _show_needs(page, "NEWLY UNMET", answer.newly_unmet, answer.newly_unmet_count, limit)
+    if answer.settling is None:
+        _show_needs(page, "NEWLY UNMET", answer.newly_unmet, answer.newly_unmet_count, limit)
     _show_needs(page, "NEWLY MET", answer.newly_met, answer.newly_met_count, limit)
+    if answer.settling is not None:
+        _show_waits(page, answer, answer.settling, limit)
 
 
 def sentences_of(answer: WhatIfAnswer) -> list[str]:
@@ -39,7 +52,7 @@ def sentences_of(answer: WhatIfAnswer) -> list[str]:
         in_use = sum(c.lost for c in lost)
         whose = f", {in_use:,} of them in use ({named}{more})" if lost else ", none of them in use"
         told.append(f"{counted(answer.removed, 'machine')} leave{whose}.")
-    told.append(_needs_sentence(answer))
+    told += _needs_sentences(answer)
     if answer.moved:
         moves = [f"{m.machines:,} from {m.from_cluster} to {m.to_cluster}" for m in answer.moved]
         more = f" and {len(moves) - 5} more pairs" if len(moves) > 5 else ""
@@ -50,6 +63,44 @@ def sentences_of(answer: WhatIfAnswer) -> list[str]:
         f" ({_dollar_change(after - before)}/h)."
     )
     return told
+
+
+def _needs_sentences(answer: WhatIfAnswer) -> list[str]:
+    rest, settling = answer.changed.settled, answer.settling
+    if rest is None or settling is None:
+        return [_needs_sentence(answer)]
+    told = [_rest_sentence(rest)]
+    if rest.waiting:
+        half, last = rest.time_to_cover(0.5), rest.time_to_cover(1.0)
+        when = (
+            f"after {short_text(last)}"
+            if half == last
+            else (f"half of them after {short_text(half)}, the last after {short_text(last)}")
+        )
+        had = "has" if rest.waiting == 1 else "have"
+        told.append(f"{counted(rest.waiting, 'Need')} {had} to wait for machines: covered {when}.")
+    elif not rest.uncovered:
+        told.append("All demand is covered throughout.")
+    if rest.uncovered:
+        end = short_text(rest.seconds)
+        told.append(f"Still short after {end}: {counted(rest.uncovered, 'Need')}.")
+    if settling.short_at_first:
+        told.append(
+            f"Of {counted(settling.short_at_first, 'Need')} that the edits leave short at first,"
+            f" {settling.recovered:,} {'recovers' if settling.recovered == 1 else 'recover'}."
+        )
+    return told
+
+
+def _rest_sentence(rest: SettledSide) -> str:
+    if rest.quiet_after_cycles is None:
+        return (
+            f"The fleet is not at rest after {MOST_CYCLES} cycles, {short_text(rest.seconds)} of"
+            " virtual time."
+        )
+    if not rest.quiet_after_cycles:
+        return "Nothing happens: the fleet is at rest."
+    return f"The fleet is at rest after {short_text(float(rest.quiet_after_cycles))}."
 
 
 def _needs_sentence(answer: WhatIfAnswer) -> str:
@@ -92,6 +143,9 @@ def _show_sides(page: Page, answer: WhatIfAnswer) -> None:
             counts.append((kind.label, before, after))
     for name, before, after in counts:
         table.add_row(name, f"{before:,}", f"{after:,}", _change(after - before))
+    if base.settled is not None and changed.settled is not None:
+        for name, row in _rest_rows(base.settled, changed.settled):
+            table.add_row(name, *row)
     dollars = [
         (_BILLED, base.cost_per_hour, changed.cost_per_hour),
         ("declared penalties of victims", base.declared_penalties, changed.declared_penalties),
@@ -110,6 +164,38 @@ def _show_sides(page: Page, answer: WhatIfAnswer) -> None:
         change = _change(high_count - low_count)
         table.add_row("victims that are pinned", f"{low_count:,}", f"{high_count:,}", change)
     page.show(table, aside=True)
+
+
+def _rest_rows(base: SettledSide, changed: SettledSide) -> Iterator[tuple[str, list[str]]]:
+    for name, share in (("time to cover, half", 0.5), ("time to cover, all", 1.0)):
+        yield name, [short_text(s.time_to_cover(share)) for s in (base, changed)] + [""]
+    if base.uncovered or changed.uncovered:
+        change = _change(changed.uncovered - base.uncovered)
+        yield "still short at the end", [f"{base.uncovered:,}", f"{changed.uncovered:,}", change]
+    quiet = [each.quiet_after_cycles for each in (base, changed)]
+    yield "at rest after", ["-" if q is None else short_text(float(q)) for q in quiet] + [""]
+
+
+def _show_waits(page: Page, answer: WhatIfAnswer, settling: Settling, limit: int) -> None:
+    if settling.waits:
+        why = any(wait.sentence for wait in settling.waits)
+        table = table_of("WAITING", "PRIORITY", "COVERED AFTER", sentence="WHY" if why else "")
+        for wait in _shown(settling.waits, limit):
+            after = wait.covered_after
+            text = "not covered" if after is None else short_text(after)
+            row = [plain(wait.name), str(wait.priority), text]
+            table.add_row(*row, *([plain(wait.sentence)] if why else []), name=wait.name)
+        page.show(table)
+        rest = answer.changed.settled or SettledSide()
+        shown = min(limit or len(settling.waits), len(settling.waits))
+        _say_rest(page, rest.waiting + rest.uncovered, shown, "Needs")
+    given, assumed = settling.latencies.texts, Latencies(settling.latencies.assumed).texts
+    named = ", ".join(f"{name} {text}" for name, text in given.items())
+    if named:
+        page.say(f"Latencies given: {named}.")
+    if assumed:
+        said = ", ".join(f"{name} {text}" for name, text in assumed.items())
+        page.say(f"Assumed: {said} (medians of the simulated provider; --latency gives others).")
 
 
 def _machines(side: WhatIfSide) -> int:

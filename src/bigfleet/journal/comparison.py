@@ -1,7 +1,8 @@
 """Two engines on the same recorded cycles: what they decide differently, in numbers and sentences.
 
-Every cycle is decided on its recorded input, so differences do not compound. A difference that
-lasts is counted in each cycle in which it is decided.
+In open mode every cycle is decided on its recorded input, so differences do not compound; in
+closed mode (closed_diffs) they do. A difference that lasts is counted in each cycle in which it is
+decided.
 """
 
 import re

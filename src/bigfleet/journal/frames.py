@@ -14,7 +14,7 @@ _HEAD = struct.Struct("<II")
 _HEAD_CRC = struct.Struct("<I")
 _HEAD_BYTES = _HEAD.size + _HEAD_CRC.size
 #: A day of uber-50k at 2 % a minute is 4.6 GiB at level 1, 3.9 at 5 and 3.8 at 6, which takes twice
-#: the time (`python -m tests.journal.weigh`). No cycle waits for it.
+#: the time (`bigfleet bench journal`). No cycle waits for it.
 _LEVEL = 5
 #: Of what is smaller than a key frame of a large fleet: a day is 4.03 GiB at 5, with notes.
 _LEVEL_OF_SMALL = 6

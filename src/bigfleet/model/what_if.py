@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bigfleet.model.latencies import Latencies
 from bigfleet.model.machines import Machine
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.penalties import Bucket
@@ -136,10 +137,14 @@ class WhatIfCall:
     #: 0: the latest.
     base_cycle: int = 0
     edits: Overlay = ()
+    #: Both sides go on until nothing happens any more.
+    settle: bool = False
+    latencies: Latencies = Latencies()
 
 
 def is_about(call: WhatIfCall, cluster: str) -> bool:
-    """Whether a call asks about one cluster's demand and nothing else, in the latest cycle."""
+    """Whether a call asks about one cluster's demand and nothing else, in the latest cycle. What
+    becomes of the whole fleet, cycle after cycle, is for its operators."""
 
     def is_own(edit: Edit) -> bool:
         match edit:
@@ -150,7 +155,8 @@ def is_about(call: WhatIfCall, cluster: str) -> bool:
             case _:
                 return False
 
-    return bool(call.edits) and not call.base_cycle and all(map(is_own, call.edits))
+    asks = bool(call.edits) and not call.base_cycle and not call.settle
+    return asks and all(map(is_own, call.edits))
 
 
 # -- the answer ----------------------------------------------------------------------------------
@@ -158,7 +164,8 @@ def is_about(call: WhatIfCall, cluster: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfSide:
-    """One decision, summed up."""
+    """One decision, summed up; where the sides settle, the actions of all cycles and what is left
+    at the end."""
 
     actions_by_kind: Mapping[str, int] = field(default_factory=dict)
     satisfied_needs: int = 0
@@ -175,6 +182,35 @@ class WhatIfSide:
     pinned_victims: int = 0
     #: Before the actions.
     machines_by_state: Mapping[str, int] = field(default_factory=dict)
+    #: None: one cycle, which settles nothing.
+    settled: "SettledSide | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettledSide:
+    #: Cycles before the first quiet one; None: it was not quiet when the limit was reached.
+    quiet_after_cycles: int | None = 0
+    #: Virtual time that was looked at.
+    seconds: float = 0.0
+    #: Needs that had to wait: after how many seconds the last of their machines was Configured, and
+    #: how many Needs; ascending.
+    covered_after: tuple[tuple[float, int], ...] = ()
+    #: Needs without all their machines at the end.
+    uncovered: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """Needs that had to wait and did not wait in vain."""
+        return sum(needs for _, needs in self.covered_after)
+
+    def time_to_cover(self, share: float) -> float:
+        """Seconds after which this share of those that had to wait was covered; 0: none had to."""
+        left = share * self.waiting
+        for seconds, needs in self.covered_after:
+            left -= needs
+            if left <= 0:
+                return seconds
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +273,35 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedWait:
+    """A Need that had to wait for machines."""
+
+    key: NeedKey
+    priority: int
+    #: None: it was not covered at the end.
+    covered_after: float | None = None
+    #: Why it is short; empty where it is covered, or its machines are on their way.
+    sentence: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"need/{self.key.cluster}/{self.key.need_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """How the changed side comes to rest."""
+
+    latencies: Latencies = Latencies()
+    #: Needs that the first cycle leaves short because of the overlay, and those of them that are
+    #: covered at the end.
+    short_at_first: int = 0
+    recovered: int = 0
+    #: Those still waiting first, then the longest waits; at most MOST_LISTED.
+    waits: tuple[NeedWait, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIfAnswer:
     #: `3:18231`.
     cycle: str
@@ -258,6 +323,8 @@ class WhatIfAnswer:
     warnings: tuple[str, ...] = ()
     #: What AddDemand names, each Need once, whether or not it was short before.
     added: tuple[AddedNeed, ...] = ()
+    #: None: one cycle was asked for.
+    settling: Settling | None = None
 
 
 def part_of_cluster(answer: WhatIfAnswer, cluster: str) -> WhatIfAnswer:

@@ -22,6 +22,7 @@ from bigfleet.model.errors import BadInput
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.whatif.comparing import once
 from bigfleet.whatif.counterfactual_answers import answered as counterfactual_answer
+from bigfleet.whatif.settled import settle
 from bigfleet.wire import counterfactuals
 from bigfleet.wire.journal_records import record_of
 from bigfleet.wire.what_ifs import answer_bytes, read_call
@@ -65,6 +66,8 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
             told = counterfactual_answer(given, why, name, stopwatch)
             return "", counterfactuals.answer_bytes(told)
         call = read_call(frames[0])
+        if call.settle:
+            return "", answer_bytes(settle(given, call.edits, name, call.latencies))
         return "", answer_bytes(once(given, call.edits, name))
     except Rejected as rejected:
         return rejected.code.name, rejected.text.encode()

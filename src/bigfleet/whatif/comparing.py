@@ -54,7 +54,7 @@ def once(given: EngineInput, overlay: Overlay, cycle: str) -> WhatIfAnswer:
 def compared(
     base: "DecidedSide", changed: "DecidedSide", edited: Applied, overlay: Overlay, cycle: str
 ) -> WhatIfAnswer:
-    unmet, met = _newly(base, changed)
+    unmet, met = newly(base, changed)
     return WhatIfAnswer(
         cycle=cycle,
         base=base.summary(),
@@ -80,10 +80,10 @@ class DecidedSide:
     def summary(self) -> WhatIfSide:
         members = np.diff(self.decision.outcome.normalised.starts)
         short = int(members[self.decision.outcome.unsatisfied].sum())
-        penalties, pinned = self._declared()
+        penalties, pinned = self.declared()
         states = np.bincount(self._columns.state, minlength=1)
         return WhatIfSide(
-            actions_by_kind=self._kinds(np.ones(len(self._actions), np.bool_)),
+            actions_by_kind=self.kinds(np.ones(len(self._actions), np.bool_)),
             satisfied_needs=int(members.sum()) - short,
             unsatisfied_needs=short,
             shortfalls_by_priority=self._shortfalls(),
@@ -107,14 +107,25 @@ class DecidedSide:
         needs = self._name_of_demand[outcome.normalised.cluster]
         short = outcome.unsatisfied
         unmet = np.bincount(needs[short], weights=members[short], minlength=size)
-        found: dict[str, ClusterSide] = {}
+        acted, found = self.actions_of_cluster(), dict[str, ClusterSide]()
         for place, name in enumerate(names):
             found[name] = ClusterSide(
                 int(machines[place]),
                 int(unmet[place]),
                 float(cost[place]),
-                self._kinds(self._cluster_of_action == place),
+                acted.get(name, {}),
             )
+        return found
+
+    def actions_of_cluster(self) -> dict[str, dict[str, int]]:
+        """By kind, of those clusters that get machines or have them taken."""
+        kinds = len(ActionKind) + 1
+        pairs = self._cluster_of_action * kinds + self._actions.kind
+        numbers, counts = np.unique(pairs[self._cluster_of_action >= 0], return_counts=True)
+        found: dict[str, dict[str, int]] = {}
+        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+            place, kind = divmod(number, kinds)
+            found.setdefault(self.names[place], {})[ActionKind(kind).label] = count
         return found
 
     def moves(self) -> tuple[Move, ...]:
@@ -149,7 +160,7 @@ class DecidedSide:
         columns, place = self.given.needs.demand.columns, self._place.get(key.cluster, -1)
         is_pair = columns.pair == pair_of(key.fingerprint, key.group)
         rows = np.flatnonzero(is_pair & (self._name_of_demand[columns.cluster] == place))
-        return int(self._normal_of_row[rows[0]]) if len(rows) else None
+        return int(self.normal_of_row[rows[0]]) if len(rows) else None
 
     def _facts(self, cycle: str) -> ColumnFacts:
         given = self.given
@@ -161,7 +172,7 @@ class DecidedSide:
         facts = self._facts(cycle)
         told = []
         for row in rows.tolist():
-            need, n = given.needs.demand.need(row), int(self._normal_of_row[row])
+            need, n = given.needs.demand.need(row), int(self.normal_of_row[row])
             verdict = self.decision.verdict(n)
             sentence = ""
             if outcome.unsatisfied[n]:
@@ -188,7 +199,7 @@ class DecidedSide:
 
     @cached_property
     def short_of_row(self) -> Bools:
-        found: Bools = self.decision.outcome.unsatisfied[self._normal_of_row]
+        found: Bools = self.decision.outcome.unsatisfied[self.normal_of_row]
         return found
 
     @cached_property
@@ -202,7 +213,7 @@ class DecidedSide:
         return after
 
     @cached_property
-    def _normal_of_row(self) -> Int64s:
+    def normal_of_row(self) -> Int64s:
         normalised = self.decision.outcome.normalised
         sizes = np.diff(normalised.starts)
         found: Int64s = np.zeros(int(sizes.sum()), np.int64)
@@ -256,7 +267,7 @@ class DecidedSide:
         billed[actions.row[actions.kind == ActionKind.DELETE]] = False
         return billed
 
-    def _kinds(self, chosen: Bools) -> dict[str, int]:
+    def kinds(self, chosen: Bools) -> dict[str, int]:
         kinds, counts = np.unique(self._actions.kind[chosen], return_counts=True)
         pairs = zip(kinds.tolist(), counts.tolist(), strict=True)
         return {ActionKind(kind).label: count for kind, count in pairs}
@@ -266,7 +277,7 @@ class DecidedSide:
         counts = Counter(head[0] for head in heads if head is not None)
         return {priority: counts[priority] for priority in sorted(counts, reverse=True)}
 
-    def _declared(self) -> tuple[float, int]:
+    def declared(self) -> tuple[float, int]:
         """Dollars its cluster declared for each machine that is preempted; and how many have no
         finite amount."""
         actions, stamps = self._actions, self.given.snapshot.stamps
@@ -295,7 +306,7 @@ def _hash_of(cluster: str) -> int:
     return pair_of(cluster, "\0cluster")
 
 
-def _newly(base: DecidedSide, changed: DecidedSide) -> tuple[Int64s, Int64s]:
+def newly(base: DecidedSide, changed: DecidedSide) -> tuple[Int64s, Int64s]:
     """Rows of the changed demand that are unmet there and were not before, and the reverse."""
     before, after = base.identity_of_row, changed.identity_of_row
     if not len(before) or not len(after):

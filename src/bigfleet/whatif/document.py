@@ -2,10 +2,13 @@
 
 from typing import Any
 
+from bigfleet.model.latencies import Latencies
 from bigfleet.model.what_if import (
     ClusterDelta,
     ClusterSide,
     NeedChange,
+    SettledSide,
+    Settling,
     WhatIfAnswer,
     WhatIfSide,
 )
@@ -19,8 +22,8 @@ def document_of(answer: WhatIfAnswer) -> Document:
         "overlay": list(answer.overlay),
         "warnings": list(answer.warnings),
         "removedMachines": answer.removed,
-        "base": _side(answer.base),
-        "changed": _side(answer.changed),
+        "base": side_document(answer.base),
+        "changed": side_document(answer.changed),
         "clusters": [_cluster(each) for each in answer.clusters],
         "newlyUnmet": [_need(each) for each in answer.newly_unmet],
         "newlyUnmetCount": answer.newly_unmet_count,
@@ -34,10 +37,46 @@ def document_of(answer: WhatIfAnswer) -> Document:
             {"need": n.name, "covered": n.covered, "code": n.code, "sentence": n.sentence}
             for n in answer.added
         ],
+        **({} if answer.settling is None else {"settling": _settling(answer.settling)}),
     }
 
 
-def _side(side: WhatIfSide) -> Document:
+def _settling(settling: Settling) -> Document:
+    return {
+        "latencies": settling.latencies.texts,
+        "assumedLatencies": Latencies(settling.latencies.assumed).texts,
+        "shortAtFirst": settling.short_at_first,
+        "recovered": settling.recovered,
+        "waits": [
+            {
+                "need": wait.name,
+                "cluster": wait.key.cluster,
+                "priority": wait.priority,
+                "coveredAfterSeconds": wait.covered_after,
+                "sentence": wait.sentence,
+            }
+            for wait in settling.waits
+        ],
+    }
+
+
+def _rest(rest: SettledSide) -> Document:
+    return {
+        "quietAfterCycles": rest.quiet_after_cycles,
+        "seconds": rest.seconds,
+        "timeToCoverSeconds": {
+            "p50": rest.time_to_cover(0.5),
+            "p95": rest.time_to_cover(0.95),
+            "max": rest.time_to_cover(1.0),
+        },
+        "coveredAfter": [
+            {"seconds": seconds, "needs": needs} for seconds, needs in rest.covered_after
+        ],
+        "uncovered": rest.uncovered,
+    }
+
+
+def side_document(side: WhatIfSide) -> Document:
     return {
         "actionsByKind": dict(side.actions_by_kind),
         "satisfiedNeeds": side.satisfied_needs,
@@ -48,6 +87,7 @@ def _side(side: WhatIfSide) -> Document:
         "declaredPenalties": side.declared_penalties,
         "pinnedVictims": side.pinned_victims,
         "machinesByState": dict(side.machines_by_state),
+        **({} if side.settled is None else {"settled": _rest(side.settled)}),
     }
 
 

@@ -3,8 +3,20 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
-from bigfleet.model.what_if import ClusterDelta, ClusterSide, NeedChange, WhatIfAnswer, WhatIfSide
+from bigfleet.model.what_if import (
+    ClusterDelta,
+    ClusterSide,
+    NeedChange,
+    NeedWait,
+    SettledSide,
+    Settling,
+    WhatIfAnswer,
+    WhatIfSide,
+)
+
+T = TypeVar("T")
 
 
 def summed(answer_of_shard: Mapping[str, WhatIfAnswer]) -> WhatIfAnswer:
@@ -28,6 +40,7 @@ def summed(answer_of_shard: Mapping[str, WhatIfAnswer]) -> WhatIfAnswer:
             f"{shard}: {text}" for shard, each in answer_of_shard.items() for text in each.warnings
         ),
         added=tuple(n for each in answers for n in each.added),
+        settling=_settling([each.settling for each in answers if each.settling is not None]),
     )
 
 
@@ -46,11 +59,42 @@ def _side(sides: Iterable[WhatIfSide]) -> WhatIfSide:
         declared_penalties=math.fsum(each.declared_penalties for each in all_sides),
         pinned_victims=sum(each.pinned_victims for each in all_sides),
         machines_by_state=_counts(each.machines_by_state for each in all_sides),
+        settled=_rest([each.settled for each in all_sides if each.settled is not None]),
     )
 
 
-def _counts(parts: Iterable[Mapping[str, int] | Mapping[int, int]]) -> dict:  # type: ignore[type-arg]
-    total: Counter[str | int] = Counter()
+def _rest(sides: list[SettledSide]) -> SettledSide | None:
+    """At rest once the last shard is."""
+    if not sides:
+        return None
+    cycles = [each.quiet_after_cycles for each in sides if each.quiet_after_cycles is not None]
+    covered = _counts(dict(each.covered_after) for each in sides)
+    return SettledSide(
+        max(cycles) if len(cycles) == len(sides) else None,
+        max(each.seconds for each in sides),
+        tuple(sorted(covered.items())),
+        sum(each.uncovered for each in sides),
+    )
+
+
+def _settling(parts: list[Settling]) -> Settling | None:
+    if not parts:
+        return None
+
+    def order(wait: NeedWait) -> tuple[float, int]:
+        after = math.inf if wait.covered_after is None else wait.covered_after
+        return -after, -wait.priority
+
+    return Settling(
+        parts[0].latencies,
+        sum(each.short_at_first for each in parts),
+        sum(each.recovered for each in parts),
+        tuple(sorted((wait for each in parts for wait in each.waits), key=order)),
+    )
+
+
+def _counts(parts: Iterable[Mapping[T, int]]) -> dict[T, int]:
+    total: Counter[T] = Counter()
     for part in parts:
         total.update(part)
     return dict(total)

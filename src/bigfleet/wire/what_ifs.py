@@ -10,6 +10,7 @@ from typing import cast
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.errors import BadInput
+from bigfleet.model.latencies import latencies_of
 from bigfleet.model.machines import Host, Machine
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
@@ -28,6 +29,7 @@ from bigfleet.model.what_if import (
     Move,
     NeedChange,
     NeedSelector,
+    NeedWait,
     NumberEdit,
     RemoveMachines,
     ReplaceDemand,
@@ -35,6 +37,8 @@ from bigfleet.model.what_if import (
     SetAttributes,
     SetPenalty,
     SetPriority,
+    SettledSide,
+    Settling,
     StockOut,
     WhatIfAnswer,
     WhatIfCall,
@@ -51,7 +55,12 @@ _NEED_ID = re.compile(r"n[0-9a-f]{1,12}")
 
 
 def call_message(call: WhatIfCall) -> pb.WhatIfRequest:
-    return pb.WhatIfRequest(base_cycle=call.base_cycle, edits=map(_edit_message, call.edits))
+    return pb.WhatIfRequest(
+        base_cycle=call.base_cycle,
+        edits=map(_edit_message, call.edits),
+        settle=call.settle,
+        latencies=call.latencies.texts,
+    )
 
 
 def call_of(request: pb.WhatIfRequest) -> WhatIfCall:
@@ -60,20 +69,21 @@ def call_of(request: pb.WhatIfRequest) -> WhatIfCall:
         "cycles": request.cycles > 1,
         "step_seconds": bool(request.step_seconds),
         "include_actions": request.include_actions,
-        "settle": request.settle,
-        "latencies": bool(request.latencies),
     }
     if names := [name for name, asked in unanswered.items() if asked]:
-        raise _refused(f"{', '.join(names)}: this version answers one cycle; leave it out")
+        raise _refused(f"{', '.join(names)}: not answered by this version; leave it out")
+    if request.latencies and not request.settle:
+        raise _refused("latencies: only where settle is asked for; leave them out, or set settle")
     if len(request.edits) > MOST_EDITS:
         raise _refused(f"{len(request.edits)} edits; {MOST_EDITS} are the most")
     if request.base_cycle < 0:
         raise _refused("base_cycle: 0 for now, or the number of a cycle")
     try:
         edits = [edit for message in request.edits for edit in _edits_of(message)]
+        latencies = latencies_of(request.latencies)
     except (BadInput, ValueError) as problem:
         raise _refused(str(problem)) from None
-    return WhatIfCall(request.base_cycle, tuple(edits))
+    return WhatIfCall(request.base_cycle, tuple(edits), request.settle, latencies)
 
 
 def _refused(text: str) -> Rejected:
@@ -318,6 +328,7 @@ def answer_message(answer: WhatIfAnswer) -> pb.WhatIfResponse:
         ],
         removed_machines=answer.removed,
         added=map(_added_need_message, answer.added),
+        settling=None if answer.settling is None else _settling_message(answer.settling),
     )
 
 
@@ -336,10 +347,14 @@ def answer_of(message: pb.WhatIfResponse) -> WhatIfAnswer:
         overlay=tuple(message.overlay),
         warnings=tuple(message.warnings),
         added=tuple(map(_added_need_of, message.added)),
+        settling=_settling_of(message.settling) if message.HasField("settling") else None,
     )
 
 
 def _side_message(side: WhatIfSide) -> pb.WhatIfSide:
+    rest, quiet = side.settled, 0
+    if rest is not None:
+        quiet = -1 if rest.quiet_after_cycles is None else rest.quiet_after_cycles
     return pb.WhatIfSide(
         actions_by_kind=side.actions_by_kind,
         satisfied_needs=side.satisfied_needs,
@@ -350,6 +365,8 @@ def _side_message(side: WhatIfSide) -> pb.WhatIfSide:
         shortfalls_by_priority={str(p): n for p, n in side.shortfalls_by_priority.items()},
         declared_penalties=side.declared_penalties,
         pinned_victims=side.pinned_victims,
+        quiet_after_cycles=quiet,
+        rest=None if rest is None else _rest_message(rest),
     )
 
 
@@ -365,7 +382,56 @@ def _side_of(message: pb.WhatIfSide) -> WhatIfSide:
         declared_penalties=message.declared_penalties,
         pinned_victims=message.pinned_victims,
         machines_by_state=dict(message.machines_by_state),
+        settled=_rest_of(message) if message.HasField("rest") else None,
     )
+
+
+def _rest_message(rest: SettledSide) -> pb.WhatIfRest:
+    covered = [pb.CoveredAfter(seconds=seconds, needs=n) for seconds, n in rest.covered_after]
+    return pb.WhatIfRest(seconds=rest.seconds, covered_after=covered, uncovered=rest.uncovered)
+
+
+def _rest_of(side: pb.WhatIfSide) -> SettledSide:
+    quiet, rest = side.quiet_after_cycles, side.rest
+    return SettledSide(
+        None if quiet < 0 else quiet,
+        rest.seconds,
+        tuple((each.seconds, each.needs) for each in rest.covered_after),
+        rest.uncovered,
+    )
+
+
+def _settling_message(settling: Settling) -> pb.WhatIfSettling:
+    return pb.WhatIfSettling(
+        latencies=settling.latencies.texts,
+        short_at_first=settling.short_at_first,
+        recovered=settling.recovered,
+        waits=map(_wait_message, settling.waits),
+    )
+
+
+def _settling_of(message: pb.WhatIfSettling) -> Settling:
+    return Settling(
+        latencies_of(message.latencies),
+        message.short_at_first,
+        message.recovered,
+        tuple(map(_wait_of, message.waits)),
+    )
+
+
+def _wait_message(wait: NeedWait) -> pb.WhatIfWait:
+    return pb.WhatIfWait(
+        need=_key_message(wait.key),
+        priority=wait.priority,
+        covered_after_seconds=wait.covered_after or 0.0,
+        sentence=wait.sentence,
+        covered=wait.covered_after is not None,
+    )
+
+
+def _wait_of(message: pb.WhatIfWait) -> NeedWait:
+    covered = message.covered_after_seconds if message.covered else None
+    return NeedWait(_key_of(message.need), message.priority, covered, message.sentence)
 
 
 def _delta_message(delta: ClusterDelta) -> pb.ClusterDelta:

@@ -3451,18 +3451,21 @@ class WhatIfRequest(_message.Message):
     base_cycle: _builtins.int
     """0: the last finished cycle."""
     cycles: _builtins.int
-    """Not answered by this version, and refused: cycles above 1, step_seconds, include_actions, settle
-    and latencies.
-    """
+    """Not answered by this version, and refused: cycles above 1, step_seconds and include_actions."""
     step_seconds: _builtins.float
     include_actions: _builtins.bool
     settle: _builtins.bool
+    """Both sides go on, in virtual time, until two cycles in a row are quiet or 200 are decided."""
     @_builtins.property
     def edits(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfEdit]:
         """Applied in this order."""
 
     @_builtins.property
-    def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """How long steps take: `create`, `configure`, `drain` or `delete`, or one of them for a capacity
+        type (`create.Spot`), with a duration such as `40s`. Those not given are assumed. At most 32.
+        """
+
     def __init__(
         self,
         *,
@@ -3782,6 +3785,7 @@ class WhatIfResponse(_message.Message):
     MOVED_FIELD_NUMBER: _builtins.int
     REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
     ADDED_FIELD_NUMBER: _builtins.int
+    SETTLING_FIELD_NUMBER: _builtins.int
     cycle: _builtins.str
     newly_unmet_count: _builtins.int
     newly_met_count: _builtins.int
@@ -3812,6 +3816,10 @@ class WhatIfResponse(_message.Message):
     def added(self) -> _containers.RepeatedCompositeFieldContainer[Global___AddedNeed]:
         """What add_demand names, each Need once: how all of it would stand."""
 
+    @_builtins.property
+    def settling(self) -> Global___WhatIfSettling:
+        """Where settle was asked for."""
+
     def __init__(
         self,
         *,
@@ -3829,14 +3837,105 @@ class WhatIfResponse(_message.Message):
         moved: _abc.Iterable[Global___WhatIfMove] | None = ...,
         removed_machines: _builtins.int = ...,
         added: _abc.Iterable[Global___AddedNeed] | None = ...,
+        settling: Global___WhatIfSettling | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "settling", b"settling"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "settling", b"settling", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WhatIfResponse: _TypeAlias = WhatIfResponse  # noqa: Y015
+
+@_typing.final
+class WhatIfSettling(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LatenciesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    LATENCIES_FIELD_NUMBER: _builtins.int
+    SHORT_AT_FIRST_FIELD_NUMBER: _builtins.int
+    RECOVERED_FIELD_NUMBER: _builtins.int
+    WAITS_FIELD_NUMBER: _builtins.int
+    short_at_first: _builtins.int
+    """Needs that the first cycle leaves short because of the edits."""
+    recovered: _builtins.int
+    """Those of them that are covered at the end."""
+    @_builtins.property
+    def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """As they were given; the others are assumed."""
+
+    @_builtins.property
+    def waits(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfWait]:
+        """Still waiting first, then the longest waits; cut."""
+
+    def __init__(
+        self,
+        *,
+        latencies: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        short_at_first: _builtins.int = ...,
+        recovered: _builtins.int = ...,
+        waits: _abc.Iterable[Global___WhatIfWait] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["latencies", b"latencies", "recovered", b"recovered", "short_at_first", b"short_at_first", "waits", b"waits"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfSettling: _TypeAlias = WhatIfSettling  # noqa: Y015
+
+@_typing.final
+class WhatIfWait(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    COVERED_AFTER_SECONDS_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    covered_after_seconds: _builtins.float
+    """Where it is covered."""
+    sentence: _builtins.str
+    covered: _builtins.bool
+    """Whether it has all its machines at the end."""
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        covered_after_seconds: _builtins.float = ...,
+        sentence: _builtins.str = ...,
+        covered: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered", b"covered", "covered_after_seconds", b"covered_after_seconds", "need", b"need", "priority", b"priority", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfWait: _TypeAlias = WhatIfWait  # noqa: Y015
 
 @_typing.final
 class WhatIfSide(_message.Message):
@@ -3914,11 +4013,15 @@ class WhatIfSide(_message.Message):
     SHORTFALLS_BY_PRIORITY_FIELD_NUMBER: _builtins.int
     DECLARED_PENALTIES_FIELD_NUMBER: _builtins.int
     PINNED_VICTIMS_FIELD_NUMBER: _builtins.int
+    REST_FIELD_NUMBER: _builtins.int
     satisfied_needs: _builtins.int
     unsatisfied_needs: _builtins.int
     cost_per_hour: _builtins.float
     expected_interruption_per_hour: _builtins.float
     quiet_after_cycles: _builtins.int
+    """Where settle was asked for: cycles before the first quiet one, one a second; -1: it was not
+    quiet when the limit was reached.
+    """
     declared_penalties: _builtins.float
     pinned_victims: _builtins.int
     @_builtins.property
@@ -3932,6 +4035,10 @@ class WhatIfSide(_message.Message):
     @_builtins.property
     def shortfalls_by_priority(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """Needs that even preemption does not cover; the key is the priority."""
+
+    @_builtins.property
+    def rest(self) -> Global___WhatIfRest:
+        """Where settle was asked for."""
 
     def __init__(
         self,
@@ -3948,14 +4055,67 @@ class WhatIfSide(_message.Message):
         shortfalls_by_priority: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         declared_penalties: _builtins.float = ...,
         pinned_victims: _builtins.int = ...,
+        rest: Global___WhatIfRest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rest", b"rest"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "actions_by_kind", b"actions_by_kind", "cost_per_hour", b"cost_per_hour", "declared_penalties", b"declared_penalties", "expected_interruption_per_hour", b"expected_interruption_per_hour", "machines_by_state", b"machines_by_state", "pinned_victims", b"pinned_victims", "quiet_after_cycles", b"quiet_after_cycles", "satisfied_needs", b"satisfied_needs", "shortfalls", b"shortfalls", "shortfalls_by_priority", b"shortfalls_by_priority", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "actions_by_kind", b"actions_by_kind", "cost_per_hour", b"cost_per_hour", "declared_penalties", b"declared_penalties", "expected_interruption_per_hour", b"expected_interruption_per_hour", "machines_by_state", b"machines_by_state", "pinned_victims", b"pinned_victims", "quiet_after_cycles", b"quiet_after_cycles", "rest", b"rest", "satisfied_needs", b"satisfied_needs", "shortfalls", b"shortfalls", "shortfalls_by_priority", b"shortfalls_by_priority", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WhatIfSide: _TypeAlias = WhatIfSide  # noqa: Y015
+
+@_typing.final
+class WhatIfRest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECONDS_FIELD_NUMBER: _builtins.int
+    COVERED_AFTER_FIELD_NUMBER: _builtins.int
+    UNCOVERED_FIELD_NUMBER: _builtins.int
+    seconds: _builtins.float
+    """Virtual time that was looked at."""
+    uncovered: _builtins.int
+    """Needs without all their machines at the end."""
+    @_builtins.property
+    def covered_after(self) -> _containers.RepeatedCompositeFieldContainer[Global___CoveredAfter]:
+        """Needs that had to wait for machines, by when the last of them was Configured; ascending."""
+
+    def __init__(
+        self,
+        *,
+        seconds: _builtins.float = ...,
+        covered_after: _abc.Iterable[Global___CoveredAfter] | None = ...,
+        uncovered: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["covered_after", b"covered_after", "seconds", b"seconds", "uncovered", b"uncovered"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfRest: _TypeAlias = WhatIfRest  # noqa: Y015
+
+@_typing.final
+class CoveredAfter(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECONDS_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    seconds: _builtins.float
+    needs: _builtins.int
+    def __init__(
+        self,
+        *,
+        seconds: _builtins.float = ...,
+        needs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["needs", b"needs", "seconds", b"seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CoveredAfter: _TypeAlias = CoveredAfter  # noqa: Y015
 
 @_typing.final
 class ActionDiff(_message.Message):

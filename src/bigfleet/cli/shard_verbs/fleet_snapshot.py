@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bigfleet.model.fleet import Fleet
 
 #: A dump may take this many seconds in all; --timeout is for each piece of it.
-_LONGEST = 3600.0
+LONGEST_SECONDS = 3600.0
 _LINES = ".jsonl"
 
 
@@ -45,7 +45,7 @@ def fleet_snapshot(connection: Connection, file: str) -> None:
       bigfleet snapshot fleet - --shard shard-1 | bigfleet plan -
       bigfleet snapshot fleet - | sed 's/"cpu":"8"/"cpu":"16"/' | bigfleet plan -
     """
-    answers = ask_fleet(connection, _dump, _LONGEST)
+    answers = ask_fleet(connection, dumped, LONGEST_SECONDS)
     if answers.failed:
         silent = [
             f"{name} at {answers.addresses[name]} ({silence_text(connection, why)})"
@@ -75,7 +75,8 @@ def fleet_snapshot(connection: Connection, file: str) -> None:
         click.echo(plain(f"saved {file}: {said}; bigfleet plan {file} reads it"))
 
 
-async def _dump(shard: Clients) -> bytes:
+async def dumped(shard: Clients) -> bytes:
+    """The fleet file of a shard's last cycle, as lines."""
     import asyncio
 
     from bigfleet.model.provider_calls import Code, Rejected

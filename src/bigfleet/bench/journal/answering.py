@@ -1,0 +1,113 @@
+"""How soon a cycle answers: why, why not and what if, for the latest one and for a recorded one.
+
+Every question is asked as if it were the first about its cycle: nothing is remembered from the one
+before it. The way over a connection is not included.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from bigfleet.bench.journal.churning_fleet import SEED, ChurningFleet
+from bigfleet.bench.journal.recording import EPOCH, SHARD, VERSION
+from bigfleet.bench.measures import Measure, Say, percentile
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.engine_input import EngineInput
+from bigfleet.explain.decided_cycle import DecidedCycle
+from bigfleet.explain.need_trace import explain_need
+from bigfleet.explain.why_not import why_not_assigned
+from bigfleet.journal.history import cycle_at
+from bigfleet.journal.journal_file import JournalFile, JournalLimits
+from bigfleet.journal.recorder import FinishedCycle
+from bigfleet.journal.segments import segments_of
+from bigfleet.whatif.comparing import once
+from bigfleet.whatif.overlay_text import edit_of
+
+#: What-ifs and questions about the past run the engine: as many as a person would wait for.
+FEW = 5
+
+
+def answered(fleet: ChurningFleet, questions: int, say: Say) -> list[Measure]:
+    """Questions about the latest cycle, half of the Needs asked about short where some are."""
+    given = fleet.next_input()
+    decision = given.decide()
+    chance = Random(SEED)
+    rows = _rows(decision, questions, chance)
+    why, why_not = [], []
+    for number, row in enumerate(rows):
+        say(f"question {number + 1} of {len(rows)} asked")
+        why.append(_seconds(partial(_explain, given, decision, row)))
+        machine = chance.randrange(len(given.snapshot))
+        why_not.append(_seconds(partial(_why_not, given, decision, machine, row)))
+    return [
+        Measure("why a Need, latest cycle, p50", 1e3 * percentile(why, 0.5), "ms"),
+        Measure("why a Need, latest cycle, p95", 1e3 * percentile(why, 0.95), "ms", 300),
+        Measure("why not this machine, latest cycle, p95", 1e3 * percentile(why_not, 0.95), "ms"),
+    ]
+
+
+def zone_lost(fleet: ChurningFleet, say: Say) -> list[Measure]:
+    given = fleet.next_input()
+    zone = sorted({row.zone for row in given.snapshot.tables.offerings.table.rows})[0]
+    overlay = (edit_of("zone-loss", zone),)
+    seconds = []
+    for number in range(FEW):
+        say(f"zone {zone} lost, {number + 1} of {FEW}")
+        seconds.append(_seconds(partial(once, given, overlay, str(given.cycle))))
+    return [Measure("what if a zone is lost, p95", percentile(seconds, 0.95), "s", 1)]
+
+
+def answered_from_the_past(
+    fleet: ChurningFleet, directory: Path, cycles: int, say: Say
+) -> list[Measure]:
+    """Questions about the last of so many cycles after a key frame: it is read through them."""
+    file = JournalFile(directory, SHARD, EPOCH, VERSION, JournalLimits())
+    file.prepare()
+    given = fleet.next_input()
+    decision = given.decide()
+    file.record(FinishedCycle(given, decision), given.at)
+    for number in range(cycles):
+        say(f"cycle {number + 1} of {cycles} recorded")
+        fleet.change()
+        given = fleet.next_input()
+        decision = given.decide()
+        file.record(FinishedCycle(given, decision), given.at)
+    file.close()
+    chance = Random(SEED)
+    seconds = []
+    for number, row in enumerate(_rows(decision, FEW, chance)):
+        say(f"question {number + 1} of {FEW} about a past cycle asked")
+        seconds.append(_seconds(partial(_explain_past, directory, given.cycle, row)))
+    name = f"why a Need, {cycles} cycles after a key frame, p95"
+    return [Measure(name, percentile(seconds, 0.95), "s", 3)]
+
+
+def _explain_past(directory: Path, cycle: int, row: int) -> None:
+    found = cycle_at(segments_of(directory), (EPOCH, cycle))
+    assert found is not None
+    given = found.recorded.given
+    _explain(given, given.decide(), row)
+
+
+def _explain(given: EngineInput, decision: Decision, row: int) -> None:
+    cycle = DecidedCycle(given, decision, f"{EPOCH}:{given.cycle}")
+    key = decision.outcome.key(row)
+    explain_need(cycle, cycle.need_row(key.cluster, key.need_id))
+
+
+def _why_not(given: EngineInput, decision: Decision, machine: int, row: int) -> None:
+    why_not_assigned(DecidedCycle(given, decision), machine, row)
+
+
+def _rows(decision: Decision, count: int, chance: Random) -> list[int]:
+    short = decision.outcome.queue.tolist()
+    rows = chance.sample(short, min(len(short), count // 2))
+    return rows + [chance.randrange(len(decision.outcome)) for _ in range(count - len(rows))]
+
+
+def _seconds(ask: Callable[[], object]) -> float:
+    began = perf_counter()
+    ask()
+    return perf_counter() - began
