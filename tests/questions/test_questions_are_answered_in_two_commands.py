@@ -24,6 +24,12 @@ FACTS = {
         "hold           BLOCKS",
         "would change it: wait until 2026-03-14T03:06:25Z",
     ),
+    4: (
+        "2 units less",
+        "priority 1001 instead of 500",
+        "need/shop/neabbd835a6eb cpu 15",
+        "all was tried",
+    ),
     6: (
         "IDENTICAL: 0 of 384 cycles changed",
         "first changed: cycle 1:209",

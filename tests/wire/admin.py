@@ -16,12 +16,7 @@ from bigfleet.model.cluster_reports import (
     StuckNeed,
     UnplacedPod,
 )
-from bigfleet.model.counterfactuals import (
-    CounterfactualAnswer,
-    CounterfactualCall,
-    ToldChange,
-    ToldLoser,
-)
+from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.explanations import (
     CandidateOutcome,
     CandidateVerdict,
@@ -120,6 +115,7 @@ from bigfleet.model.what_if import (
     WhatIfSide,
 )
 from bigfleet.wire.shard_admin import MachineListing
+from tests.wire import counterfactual_answer
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
 PAUSE = Pause(
@@ -438,45 +434,6 @@ COMPARED = WhatIfAnswer(
 )
 
 
-COUNTERFACTUAL = CounterfactualAnswer(
-    "3:18231",
-    NeedKey("shop", "p=1|x", "g"),
-    "n3f9c",
-    1000,
-    False,
-    Resources.of({"cpu": 4000}),
-    (
-        ToldChange(
-            "priority 1001 instead of 1000, and 2 units less",
-            ("priority", "smaller"),
-            (1001, 2),
-            True,
-            Resources(),
-            -1.5,
-            64.0,
-            1,
-            2,
-            (
-                ToldLoser(NeedKey("bank", "p=2|x", ""), Resources.of({"cpu": 2000})),
-                ToldLoser(NeedKey("shop", "p=3|x", ""), Resources.of({"memory": 5})),
-            ),
-            30,
-            7,
-            False,
-            ("priority need/shop/n3f9c =1001",),
-        ),
-        ToldChange(
-            "2 more machines of std-8", ("machines",), (2,), False, Resources.of({"cpu": 1}), 0.5
-        ),
-    ),
-    False,
-    19,
-    2000,
-    2,
-    ("the budget is 30 s at most",),
-)
-
-
 @dataclass
 class ScriptedAdmin:
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -537,7 +494,7 @@ class ScriptedAdmin:
 
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
         self.asked.append(("counterfactual", call))
-        return COUNTERFACTUAL
+        return counterfactual_answer.ANSWER
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

@@ -64,7 +64,7 @@ from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
-from tests.wire import admin
+from tests.wire import admin, counterfactual_answer
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
@@ -186,7 +186,7 @@ CALLS: dict[str, Exchange] = {
     "what would satisfy a Need": (
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
-        admin.COUNTERFACTUAL,
+        counterfactual_answer.ANSWER,
     ),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (
