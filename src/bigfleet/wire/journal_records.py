@@ -103,16 +103,12 @@ def notes_bytes(records: Sequence[JournalRecord]) -> bytes:
     if len(records) == 1:
         return record_bytes(records[0])
     first, last = records[0], records[-1]
-    message = pb.JournalRecord(
-        seq=first.seq,
-        cycle=last.cycle,
-        at_unix_nanos=last.at,
-        notes=pb.JournalNotes(notes=map(_note_message, records)),
-    )
+    message = pb.JournalRecord(seq=first.seq, cycle=last.cycle, at_unix_nanos=last.at)
+    message.notes.notes.extend(_note_message(each, message) for each in records)
     return message.SerializeToString(deterministic=True)
 
 
-def _note_message(record: JournalRecord) -> pb.JournalNote:
+def _note_message(record: JournalRecord, whole: pb.JournalRecord) -> pb.JournalNote:
     match record.body:
         case ActionView() as ended:
             message = pb.JournalNote(outcome=ACTION.message(ended))
@@ -122,11 +118,12 @@ def _note_message(record: JournalRecord) -> pb.JournalNote:
             message = pb.JournalNote(event=_JOURNAL_EVENT.message(event))
         case _:
             raise ValueError("only outcomes, stories and events are written together")
-    message.seq, message.cycle, message.at_unix_nanos = record.seq, record.cycle, record.at
+    message.cycles_earlier = whole.cycle - record.cycle
+    message.nanos_earlier = _own_time(record.body, whole) - record.at
     return message
 
 
-def _record_of_note(message: pb.JournalNote) -> JournalRecord:
+def _record_of_note(message: pb.JournalNote, place: int, whole: pb.JournalRecord) -> JournalRecord:
     body: JournalBody
     match message.WhichOneof("body"):
         case "outcome":
@@ -137,7 +134,13 @@ def _record_of_note(message: pb.JournalNote) -> JournalRecord:
             body = _JOURNAL_EVENT.record(message.event)
         case _:
             raise ValueError("a note of a kind this version does not know; is it of a later one?")
-    return JournalRecord(message.seq, message.cycle, message.at_unix_nanos, body)
+    at = _own_time(body, whole) - message.nanos_earlier
+    return JournalRecord(whole.seq + place, whole.cycle - message.cycles_earlier, at, body)
+
+
+def _own_time(body: JournalBody, whole: pb.JournalRecord) -> int:
+    """What is not written of a note: nearly all are told at the time they have in them."""
+    return body.at if isinstance(body, ActionView | StoryEvent) else whole.at_unix_nanos
 
 
 def kind_of(start: bytes) -> int:
@@ -192,7 +195,8 @@ def records_from(content: bytes) -> list[JournalRecord]:
     except DecodeError as problem:
         raise ValueError(f"it is not a record of a journal: {problem}") from None
     if message.HasField("notes"):
-        return list(map(_record_of_note, message.notes.notes))
+        notes = enumerate(message.notes.notes)
+        return [_record_of_note(note, place, message) for place, note in notes]
     return [record_from(message)]
 
 

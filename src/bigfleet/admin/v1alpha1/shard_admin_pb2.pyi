@@ -2993,19 +2993,19 @@ Global___JournalNotes: _TypeAlias = JournalNotes  # noqa: Y015
 
 @_typing.final
 class JournalNote(_message.Message):
-    """The numbers are those of JournalRecord."""
+    """Its seq is that of the record and its place in it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    SEQ_FIELD_NUMBER: _builtins.int
-    CYCLE_FIELD_NUMBER: _builtins.int
-    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CYCLES_EARLIER_FIELD_NUMBER: _builtins.int
+    NANOS_EARLIER_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
     STORY_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
-    seq: _builtins.int
-    cycle: _builtins.int
-    at_unix_nanos: _builtins.int
+    cycles_earlier: _builtins.int
+    """Than the cycle of the record."""
+    nanos_earlier: _builtins.int
+    """Than its own time, of an outcome or a story; else than the time of the record."""
     @_builtins.property
     def outcome(self) -> _common_pb2.ActionView: ...
     @_builtins.property
@@ -3015,16 +3015,15 @@ class JournalNote(_message.Message):
     def __init__(
         self,
         *,
-        seq: _builtins.int = ...,
-        cycle: _builtins.int = ...,
-        at_unix_nanos: _builtins.int = ...,
+        cycles_earlier: _builtins.int = ...,
+        nanos_earlier: _builtins.int = ...,
         outcome: _common_pb2.ActionView | None = ...,
         story: Global___StoryEvent | None = ...,
         event: Global___JournalEvent | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "event", b"event", "outcome", b"outcome", "story", b"story"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "body", b"body", "cycle", b"cycle", "event", b"event", "outcome", b"outcome", "seq", b"seq", "story", b"story"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "cycles_earlier", b"cycles_earlier", "event", b"event", "nanos_earlier", b"nanos_earlier", "outcome", b"outcome", "story", b"story"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["outcome", "story", "event"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
