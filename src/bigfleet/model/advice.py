@@ -193,7 +193,7 @@ _RAILS = {
     "rail.thrash-hold": Advice(
         "Machines of this kind went back and forth, so none of them is reclaimed or deleted for a"
         " while. Needs still get machines.",
-        _WHY_ACTION,
+        ("bigfleet reports thrash", *_WHY_ACTION),
         "find what makes the demand swing, such as a deployment that scales up and down; the hold"
         " ends by itself",
     ),
