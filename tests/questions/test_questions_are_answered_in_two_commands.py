@@ -42,6 +42,12 @@ FACTS = {
         "The bill goes from",
         "need/shop/",
     ),
+    10: (
+        "1  return  batch",
+        "arm-a-1 left batch and came back 8m35s later",
+        "- action: action/193.0",
+        "- action: action/301.0",
+    ),
     11: (
         "p1  Preempt of cluster shop  rpc     ada",
         "until 2026-03-14T05:04:00Z",
