@@ -87,33 +87,29 @@ class ChurningFleet:
         return FinishedCycle(given, decision, views)
 
     def notes(self, cycle: FinishedCycle) -> list[Note]:
-        """As the execution of these actions makes them; operation ids are random."""
+        """A line of its machine's story and the outcome for each action, a roll-up for each Need.
+
+        As many machines change in a cycle as actions are told, so each has one line. Operation ids
+        are random.
+        """
         at, bodies = cycle.given.at, list[JournalNote]()
         for view in cycle.actions:
-            operation = f"{self._chance.getrandbits(64):016x}"
-            for text, state in (
-                ("asked to create it", MachineState.CREATING),
-                ("its provider reports it Idle", MachineState.IDLE),
-                ("asked to configure it", MachineState.CONFIGURING),
-            ):
-                bodies.append(
-                    StoryEvent(
-                        at + self._chance.randrange(SECOND),
-                        StorySource.EXECUTOR,
-                        text,
-                        cycle.given.cycle,
-                        MachineState.SPECULATIVE,
-                        state,
-                        view.cluster,
-                        operation,
-                        sequence=cycle.given.cycle,
-                        machine=view.machine,
-                    )
+            seen = at + self._chance.randrange(SECOND)
+            bodies.append(
+                StoryEvent(
+                    seen,
+                    StorySource.EXECUTOR,
+                    "asked to configure it",
+                    cycle.given.cycle,
+                    MachineState.IDLE,
+                    MachineState.CONFIGURING,
+                    view.cluster,
+                    f"{self._chance.getrandbits(64):016x}",
+                    sequence=cycle.given.cycle,
+                    machine=view.machine,
                 )
-            ended = replace(
-                view, need=None, outcome="success", at=at + self._chance.randrange(SECOND)
             )
-            bodies.append(ended)
+            bodies.append(replace(view, need=None, outcome="success", at=seen))
         for cluster in self._chance.sample(sorted(self._demand), self.needs_a_cycle):
             text = f"took a roll-up of cluster {cluster}: 46 rows, 46 before"
             facts = {"rows": "46", "baseline": "46"}

@@ -7,7 +7,7 @@ that, and a key frame every 600 cycles, or as often as the changes weigh half of
 from pathlib import Path
 from statistics import median
 from threading import Event
-from time import perf_counter, process_time, time_ns
+from time import perf_counter, process_time, sleep, time_ns
 from typing import BinaryIO
 
 from bigfleet.bench.journal.churning_fleet import ChurningFleet
@@ -23,6 +23,8 @@ SHARD, EPOCH, VERSION = "shard-0", 1, "bench"
 #: Cycles of a block with the journal on, or off. What writing a cycle costs the next one belongs to
 #: it, so the first of a block is left out.
 BLOCK = 5
+#: Between two cycles, on or off: the writer ends, and both begin with a cold cache, as in a shard.
+PAUSE_SECONDS = 0.2
 
 
 def weighed(fleet: ChurningFleet, cycles: int, say: Say) -> list[Measure]:
@@ -84,6 +86,7 @@ def timed(fleet: ChurningFleet, directory: Path, cycles: int, say: Say) -> list[
             seconds = perf_counter() - began
             if is_on:
                 disk.written.wait()
+            sleep(PAUSE_SECONDS)
             if place:
                 taken[is_on].append(seconds)
     writer.close()
