@@ -31,11 +31,22 @@ def test_every_page_stands_in_the_navigation_once() -> None:
 def test_a_page_and_what_it_links_to_are_copied_to_the_same_places(tmp_path: Path) -> None:
     stage(tmp_path / "docs")
     for name in (
-        "docs/charts.md",
+        "docs/architecture.md",
         "deploy/helm/bigfleet/README.md",
         "examples/fleets/idle-spot.yaml",
     ):
         assert (tmp_path / "docs" / name).read_text() == (ROOT / name).read_text()
+
+
+def test_what_tests_read_after_the_language_of_a_block_is_not_on_the_site(tmp_path: Path) -> None:
+    """The site's Markdown would not see the block begin, and take its end for the begin of one."""
+    written = (ROOT / "docs/questions.md").read_text()
+    assert "\n```console journal=" in written
+    stage(tmp_path / "docs")
+    shown = (tmp_path / "docs/docs/questions.md").read_text()
+    assert len(shown.splitlines()) == len(written.splitlines())
+    fences = [line for line in shown.splitlines() if line.startswith("```")]
+    assert all(line.removeprefix("```").isalnum() or line == "```" for line in fences)
 
 
 def test_a_page_that_is_gone_leaves_the_copy(tmp_path: Path) -> None:
