@@ -49,6 +49,7 @@ from bigfleet.shard.settings import (
     ReportSettings,
     SessionSettings,
     ShardSettings,
+    ThrashSettings,
 )
 from bigfleet.shard.state import ShardState
 from tests.coordination_laws.disk import Disk
@@ -70,6 +71,8 @@ SETTINGS = ShardSettings(
     ),
     rails=RailSettings(reclaim_cap_fraction=0, empty_rollup_guard=False),
     release=ReleaseSettings(on_demand=Seconds(2.0), spot=Seconds(2.0)),
+    # Demand comes and goes within seconds, and machines with it.
+    thrash=ThrashSettings(hold=Seconds(2.0)),
     # No process listens to hints.
     session=SessionSettings(available_capacity_interval=Seconds(3600.0)),
 )

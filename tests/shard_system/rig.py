@@ -33,6 +33,7 @@ from bigfleet.shard.settings import (
     ReconcileSettings,
     ReleaseSettings,
     ShardSettings,
+    ThrashSettings,
 )
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
@@ -53,6 +54,8 @@ QUICK = ShardSettings(
     reconcile=ReconcileSettings(interval=Seconds(0.1), breaker_probe=Seconds(0.3)),
     # Its operators say once what they want: the roll-up guard would wait for the second time.
     rails=RailSettings(reclaim_cap_fraction=0, empty_rollup_guard=False),
+    # Their demand comes and goes within seconds, and machines with it.
+    thrash=ThrashSettings(hold=Seconds(0.0)),
     journal=JournalSettings(audit_log=AUDIT),
 )
 PROMPT_RELEASE = ReleaseSettings(on_demand=Seconds(0.2), spot=Seconds(0.2))
