@@ -67,8 +67,8 @@ def weighed(fleet: ChurningFleet, cycles: int, say: Say) -> list[Measure]:
 def timed(fleet: ChurningFleet, directory: Path, cycles: int, say: Say) -> list[Measure]:
     """Cycles with the journal on and off, in blocks that take turns.
 
-    A cycle is both snapshots and the decision. As in a shard, the writer is done before the next one
-    begins, the last one is kept while the next is decided, and every cycle begins with cold caches.
+    A cycle is both snapshots and the decision. As in a shard, the writer is done before the next
+    one begins, the last one is kept while the next is decided, and caches are cold.
     """
     disk = _NoticedDisk()
     file = JournalFile(directory, SHARD, EPOCH, VERSION, JournalLimits(), disk)
