@@ -141,5 +141,6 @@ def shard_words(data_dir: Path, provider: str, *more: str) -> list[str]:
         *("--reconcile-interval", "100ms", "--reconcile-breaker-probe", "500ms"),
         *("--reclaim-cap-fraction", "0"),
         *("--empty-rollup-guard", "false"),
+        *("--thrash-hold", "0s"),
         *more,
     ]

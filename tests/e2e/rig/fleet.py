@@ -38,6 +38,7 @@ SHARD_HASTE = {
     "reconcile-interval": "200ms",
     "reconcile-breaker-probe": "500ms",
     "reclaim-cap-fraction": "0",
+    "thrash-hold": "0s",
     "rollup-guard-min-hold": "1s",
     "workers": "1",
 }
