@@ -144,7 +144,7 @@ class ChainFacts:
     requests_unread: str = ""
     #: None: it was not asked, or could not be read.
     controller: ControllerFacts | None = None
-    #: Why nothing is known of the controller; empty: it is known, or there is no lease.
+    #: Why the controller is unknown; empty: it is known, or has no lease.
     controller_unread: str = ""
     #: None: no shard has answered, or there is nothing to ask it about.
     shard: ShardFacts | None = None

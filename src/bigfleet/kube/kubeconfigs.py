@@ -19,7 +19,7 @@ import yaml
 from bigfleet.model.errors import StartRefused
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-#: A directory in which there is no account.
+#: A directory without a service account.
 _NO_ACCOUNT = Path(os.devnull)
 DEFAULT_NAMESPACE = "default"
 _DEFAULT_KUBECONFIG = Path(".kube/config")
