@@ -80,11 +80,11 @@ unit: warm ## Run the tests
 certify: $(STAMP) ## Certify our own providers and prove that the suite can fail (minutes)
 	$(BIN)/pytest $(CERTIFY) -m certification -p no:xdist --timeout 1800 --durations 0 -q
 
-e2e-setup: $(STAMP) ## Build etcd, Kubernetes and helm for the e2e tests into a cache (once, minutes)
+e2e-setup: $(STAMP) ## Build etcd, Kubernetes and helm into a cache, install a browser (once, minutes)
 	@$(BIN)/python -m tests.e2e.setting_up
 
 # In one process: control planes are shared from test to test, and take a machine for themselves.
-e2e: $(WARMED) ## Run real clusters, operators and a fleet on the loopback (needs e2e-setup)
+e2e: $(WARMED) ## Run real clusters, a fleet and a browser on the loopback (needs e2e-setup)
 	$(BIN)/pytest tests/e2e -m e2e $(E2E_JOBS) --timeout 600 --durations 10 -q $(E2E)
 
 cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-setup; Ctrl-C ends it)
