@@ -85,9 +85,7 @@ def test_no_lock_file_names_a_registry() -> None:
 
 
 def test_the_wheel_contains_the_page() -> None:
-    shipped = {
-        file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()
-    }
+    shipped = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
     missing = [
         path.name
         for path in STATIC.rglob("*")
