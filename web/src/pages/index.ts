@@ -19,6 +19,7 @@ export interface Page {
 
 export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
+  { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], load: () => import("./needs") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {
