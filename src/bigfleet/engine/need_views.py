@@ -13,7 +13,7 @@ import numpy as np
 
 from bigfleet.engine.coverage import domain_coverages
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.kernels.compiled import Bools, Int64s
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.model.cluster_reports import NeedStanding, met_sentence, unmet_sentence
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import NeedKey
@@ -80,6 +80,26 @@ class NeedViews:
             freed=self._freed(victims),
             same_candidates=self.same_candidates(row) if short else (),
         )
+
+    def priorities(self) -> Int32s:
+        """By row."""
+        return self._outcome.needs.priority
+
+    def deficits_differ(self, rows: Int64s, before: "NeedViews", places: Int64s) -> Bools:
+        """Whether each of these rows lacks something else than the one at its place did before.
+
+        Dimensions are told apart by their names, which may be others.
+        """
+        mine, theirs = self._outcome, before._outcome
+        column_of = {name: number for number, name in enumerate(theirs.scene.dimensions)}
+        differ = np.zeros(len(rows), np.bool_)
+        for number, name in enumerate(mine.scene.dimensions):
+            lacked: Int64s = mine.credit.remaining[rows, number]
+            column = column_of.pop(name, None)
+            differ |= lacked != (0 if column is None else theirs.credit.remaining[places, column])
+        for column in column_of.values():
+            differ |= theirs.credit.remaining[places, column] != 0
+        return differ
 
     def key(self, row: int) -> NeedKey:
         return self._outcome.key(row)

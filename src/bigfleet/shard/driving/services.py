@@ -11,12 +11,14 @@ from itertools import islice
 from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
+from bigfleet.edge.logs import NullLog
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.fleet_maps import FleetMap
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -60,8 +62,10 @@ from bigfleet.model.shard_views import (
 from bigfleet.model.syntax import who_text
 from bigfleet.model.thrash import ThrashFinding
 from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
+from bigfleet.model.watch_events import FleetMapCall, ShardEvent, WatchCall
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
+from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.outlet import Outlet
@@ -99,10 +103,11 @@ class AdminAnswers:
         what_ifs: WhatIfs | None = None,
         written: WrittenJournal | None = None,
         stopwatch: Callable[[], float] = lambda: 0.0,
+        feed: EventFeed | None = None,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
-        `written`: tells what is recorded as it is.
+        `written`: tells what is recorded as it is; `feed`: tells of every cycle.
         """
         self._real_of = real_of
         self._journal_trouble = journal_trouble
@@ -113,6 +118,7 @@ class AdminAnswers:
         self._writes = AdminWrites(state, outlet)
         self._explanations = Explanations(state, journal, stopwatch)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
+        self._feed = feed or EventFeed(state, outlet.now, stopwatch, NullLog())
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
@@ -307,6 +313,12 @@ class AdminAnswers:
 
     def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
         return self._journal_streams.fetch(call)
+
+    def watch_events(self, call: WatchCall) -> AsyncGenerator[ShardEvent, None]:
+        return self._feed.watch(call)
+
+    async def fleet_map(self, call: FleetMapCall) -> FleetMap:
+        return await self._feed.fleet_map(call, self._explanations)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing
