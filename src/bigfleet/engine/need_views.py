@@ -13,7 +13,7 @@ import numpy as np
 
 from bigfleet.engine.coverage import domain_coverages
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
+from bigfleet.engine.kernels.compiled import Bools, Int64s
 from bigfleet.model.cluster_reports import NeedStanding, met_sentence, unmet_sentence
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import NeedKey
@@ -80,10 +80,6 @@ class NeedViews:
             freed=self._freed(victims),
             same_candidates=self.same_candidates(row) if short else (),
         )
-
-    def priorities(self) -> Int32s:
-        """By row."""
-        return self._outcome.needs.priority
 
     def deficits_differ(self, rows: Int64s, before: "NeedViews", places: Int64s) -> Bools:
         """Whether each of these rows lacks something else than the one at its place did before.

@@ -11,7 +11,11 @@ from bigfleet.model.watch_events import MAP_COLUMNS, FleetMapHeader, MapChanges,
 Numbers = NDArray[np.unsignedinteger]
 #: Changes beyond this part of all values are not worth telling one by one.
 _MOST_CHANGED = 0.1
-_TYPES = {1: np.dtype("u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4")}
+_TYPES: dict[int, "np.dtype[np.unsignedinteger]"] = {
+    1: np.dtype("u1"),
+    2: np.dtype("<u2"),
+    4: np.dtype("<u4"),
+}
 
 
 def column_type(column: MapColumn) -> "np.dtype[np.unsignedinteger]":

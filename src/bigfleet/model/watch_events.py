@@ -4,15 +4,14 @@ Machines are columns here: a map of 500,000 of them is some megabytes and a chan
 numbers.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bigfleet.model.figures import ShardFigures
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.shard_views import (
     ActionView,
-    NeedCounts,
     NeedRow,
     OfferingView,
     Quarantine,
@@ -35,35 +34,15 @@ class WatchCall:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedClass:
-    priority: int
-    counts: NeedCounts
-
-
-@dataclass(frozen=True, slots=True)
 class ShardOverview:
+    """A shard on one page."""
+
     status: ShardStatus
     quarantines: tuple[Quarantine, ...]
     offerings: tuple[OfferingView, ...]
-    machines_by_state: Mapping[str, int]
-    machines_by_capacity_type: Mapping[str, int]
-    #: Of machines that exist, at their prices.
-    dollars_per_hour: float
-    idle_dollars_per_hour: float
-    dollars_by_cluster: Mapping[str, float]
-    dollars_by_capacity_type: Mapping[str, float]
-    #: The highest priority first.
-    need_classes: tuple[NeedClass, ...]
-    #: Of the last five minutes; 0: no cycle has ended.
-    cycle_p50_seconds: float
-    cycle_p99_seconds: float
-    phase_p99_seconds: Mapping[str, float]
-    #: Started actions by kind, of the last minute.
-    actions_per_minute: Mapping[str, float]
-    #: Proposals of the workers of Phase 1, of the last minute.
-    committed_per_second: float
-    conflicts_per_second: float
+    figures: ShardFigures
     thrash_findings: int
+    #: Clusters with a session, now or before.
     clusters: tuple[str, ...]
 
 

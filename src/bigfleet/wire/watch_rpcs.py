@@ -17,16 +17,16 @@ from bigfleet.model.watch_events import (
     MapColumn,
     MapLegend,
     NeedChanges,
-    NeedClass,
     ShardEvent,
     ShardOverview,
     Topic,
     WatchCall,
 )
+from bigfleet.wire.figures import FIGURES
 from bigfleet.wire.machine_views import ACTION, NEED_KEY
 from bigfleet.wire.need_listings import NEED_ROW
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
-from bigfleet.wire.shard_views import NEED_COUNTS, OFFERING, QUARANTINE, STATUS
+from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
 if TYPE_CHECKING:
     from bigfleet.model.fleet_maps import FleetMap
@@ -36,14 +36,13 @@ PIECE_BYTES = 2**20
 _TOPICS = tuple(Topic)
 WATCH_CALL = RecordCodec(WatchCall, pb.WatchEventsRequest, after_cycle=NOT_NEGATIVE)
 MAP_CALL = RecordCodec(FleetMapCall, pb.FleetMapRequest, cycle=NOT_NEGATIVE)
-NEED_CLASS = RecordCodec(NeedClass, pb.NeedClass, counts=NEED_COUNTS)
 OVERVIEW = RecordCodec(
     ShardOverview,
     pb.ShardOverview,
     status=STATUS,
     quarantines=QUARANTINE,
     offerings=OFFERING,
-    need_classes=NEED_CLASS,
+    figures=FIGURES,
 )
 DECISION_CHANGES = RecordCodec(DecisionChanges, pb.DecisionChanges, decisions=ACTION)
 NEED_CHANGES = RecordCodec(NeedChanges, pb.NeedChanges, changed=NEED_ROW, removed=NEED_KEY)

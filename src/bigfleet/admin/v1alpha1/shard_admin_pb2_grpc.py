@@ -174,6 +174,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.FromString,
                 _registered_method=True)
+        self.GetFigures = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetFigures',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresResponse.FromString,
+                _registered_method=True)
         self.WatchEvents = channel.unary_stream(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/WatchEvents',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsRequest.SerializeToString,
@@ -377,6 +382,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetFigures(self, request, context):
+        """What the last cycle had of each sort of machines, what they cost, and counters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchEvents(self, request, context):
         """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
         ended.
@@ -529,6 +541,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.Counterfactual,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.SerializeToString,
+            ),
+            'GetFigures': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFigures,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresResponse.SerializeToString,
             ),
             'WatchEvents': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEvents,
@@ -1274,6 +1291,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/Counterfactual',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.CounterfactualResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFigures(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetFigures',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -88,6 +88,8 @@ class ShardAdminStub:
     """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
     Needs, and is told of changes of them only.
     """
+    GetFigures: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]
+    """What the last cycle had of each sort of machines, what they cost, and counters."""
     WatchEvents: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.WatchEventsRequest, _shard_admin_pb2.WatchEventsResponse]
     """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
     ended.
@@ -154,6 +156,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
     Needs, and is told of changes of them only.
     """
+    GetFigures: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]  # type: ignore[assignment]
+    """What the last cycle had of each sort of machines, what they cost, and counters."""
     WatchEvents: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.WatchEventsRequest, _shard_admin_pb2.WatchEventsResponse]  # type: ignore[assignment]
     """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
     ended.
@@ -379,6 +383,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
         Needs, and is told of changes of them only.
         """
+
+    @_abc_1.abstractmethod
+    def GetFigures(
+        self,
+        request: _shard_admin_pb2.GetFiguresRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetFiguresResponse, _abc.Awaitable[_shard_admin_pb2.GetFiguresResponse]]:
+        """What the last cycle had of each sort of machines, what they cost, and counters."""
 
     @_abc_1.abstractmethod
     def WatchEvents(

@@ -21,16 +21,16 @@ from bigfleet.model.watch_events import (
     FleetMapCall,
     MapChanges,
     ShardEvent,
+    ShardOverview,
     Topic,
     WatchCall,
 )
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.driving.figures import Figures
 from bigfleet.shard.ledgers.needs import NeedsLedger, NeedSourcesTold
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.watching.decision_news import DecisionNews, Ended, decided_after
 from bigfleet.shard.watching.map_columns import MapInput, MapMaker
-from bigfleet.shard.watching.overview import OverviewInput, counters_of, overview_of
-from bigfleet.shard.watching.recent_cycles import CycleTimes, RecentCycles
 
 #: At a time: a page of this shard, one of its coordinator, and a few people.
 MOST_WATCHERS = 16
@@ -62,7 +62,7 @@ class _Watcher:
 class _Seen:
     """What the loop takes for the thread."""
 
-    overview: OverviewInput | None
+    overview: ShardOverview | None
     decisions: DecisionChanges | None
     ledger: NeedsLedger | None
     sources: NeedSourcesTold
@@ -82,11 +82,11 @@ class EventFeed:
     ) -> None:
         """`real_of`: what people's watches show at an instant of the shard; None: the same."""
         self._state = state
+        self.figures = Figures(state)
         self._now = now
         self._stopwatch = stopwatch
         self._log = log
         self._watchers: set[_Watcher] = set()
-        self._recent = RecentCycles()
         self._news = DecisionNews()
         self._maps = MapMaker(real_of)
         #: Whose changes were told last.
@@ -98,12 +98,7 @@ class EventFeed:
 
     def cycle_ended(self) -> None:
         """Costs nothing where nobody watches."""
-        deciding = self._state.decision_loop
-        finished, at = deciding.finished, self._stopwatch()
-        phases = {} if finished is None else finished.nanos_of_phase
-        seconds = {phase: nanos / 1e9 for phase, nanos in phases.items()}
-        self._recent.ended(CycleTimes(at, {**seconds, "": deciding.last_seconds}))
-        if self._watchers and at - self._made_at >= SHORTEST_GAP:
+        if self._watchers and self._stopwatch() - self._made_at >= SHORTEST_GAP:
             self._make_soon()
 
     async def watch(self, call: WatchCall) -> AsyncGenerator[ShardEvent, None]:
@@ -177,7 +172,8 @@ class EventFeed:
         try:
             async with self._turn:
                 self._made_at = self._stopwatch()
-                for event in await asyncio.to_thread(self._events, self._look()):
+                seen = await self._look()
+                for event in await asyncio.to_thread(self._events, seen):
                     self._tell(event)
         except Exception as problem:  # noqa: BLE001 - the next cycle tries again, and pages say so
             self._log.error("events.failed", msg=f"watchers are told nothing: {problem!r}")
@@ -187,15 +183,16 @@ class EventFeed:
             if any(getattr(event, topic) is not None for topic in watcher.topics):
                 watcher.put(event)
 
-    def _look(self) -> _Seen:
+    async def _look(self) -> _Seen:
         """In the event loop: only what costs little."""
         state = self._state
+        overview = await self._overview() if self._is_wanted(Topic.OVERVIEW) else None
         decisions: DecisionChanges | None = None
         if self._is_wanted(Topic.DECISIONS) and (told := self._news.take(*self._decided())):
             decisions = DecisionChanges(told)
         wants_map, wants_needs = self._is_wanted(Topic.MAP), self._is_wanted(Topic.NEEDS)
         return _Seen(
-            self._overview_input() if self._is_wanted(Topic.OVERVIEW) else None,
+            overview,
             decisions,
             state.decision_loop.ledger if wants_needs else None,
             NeedSourcesTold(state.parts.cluster_reports.sources()),
@@ -207,21 +204,16 @@ class EventFeed:
     def _decided(self) -> tuple[tuple[ActionView, ...], Ended]:
         return tuple(self._state.decision_loop.actions), self._state.parts.outcomes.known()
 
-    def _overview_input(self) -> OverviewInput:
-        state, at = self._state, self._stopwatch()
+    async def _overview(self) -> ShardOverview:
+        figures, state = await self.figures.now(), self._state
         parts = state.parts
-        risen, seconds = self._recent.risen(counters_of(state.effects.counts), at)
-        return OverviewInput(
+        return ShardOverview(
             state.status(),
             state.quarantines(),
             tuple(parts.offerings.views()),
-            tuple(sorted(view.cluster for view in parts.sessions.views(""))),
+            figures,
             len(parts.thrash.findings()),
-            parts.machines.inventory.snapshot(),
-            state.decision_loop.ledger,
-            self._recent.times(at),
-            risen,
-            seconds,
+            tuple(sorted(view.cluster for view in parts.sessions.views(""))),
         )
 
     def _map_input(self) -> MapInput:
@@ -243,7 +235,7 @@ class EventFeed:
     def _made(self, seen: _Seen) -> Iterable[ShardEvent]:
         cycle, at = seen.cycle, seen.at
         if seen.overview is not None:
-            yield self._event(cycle, at, overview=overview_of(seen.overview))
+            yield self._event(cycle, at, overview=seen.overview)
         if seen.decisions is not None:
             yield self._event(cycle, at, decisions=seen.decisions)
         if seen.ledger is not None:

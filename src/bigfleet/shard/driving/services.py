@@ -6,6 +6,7 @@ cycle never change and are read in a thread.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.figures import ShardFigures
 from bigfleet.model.fleet_maps import FleetMap
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
@@ -121,7 +123,11 @@ class AdminAnswers:
         self._feed = feed or EventFeed(state, outlet.now, stopwatch, NullLog())
 
     async def status(self) -> ShardStatus:
-        status, audit = self._state.status(), self._outlet.audit
+        return self._whole(self._state.status())
+
+    def _whole(self, status: ShardStatus) -> ShardStatus:
+        """With what its process knows."""
+        audit = self._outlet.audit
         lost = audit.trouble if audit is not None else ""
         unrecorded = self._journal_trouble()
         return replace(
@@ -308,14 +314,22 @@ class AdminAnswers:
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
 
+    async def figures(self) -> ShardFigures:
+        return await self._feed.figures.now()
+
     def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
         return self._journal_streams.tail(call)
 
     def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
         return self._journal_streams.fetch(call)
 
-    def watch_events(self, call: WatchCall) -> AsyncGenerator[ShardEvent, None]:
-        return self._feed.watch(call)
+    async def watch_events(self, call: WatchCall) -> AsyncGenerator[ShardEvent, None]:
+        async with aclosing(self._feed.watch(call)) as events:
+            async for event in events:
+                if (seen := event.overview) is not None:
+                    whole = replace(seen, status=self._whole(seen.status))
+                    event = replace(event, overview=whole)
+                yield event
 
     async def fleet_map(self, call: FleetMapCall) -> FleetMap:
         return await self._feed.fleet_map(call, self._explanations)

@@ -26,7 +26,7 @@ from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
-from bigfleet.model.watch_events import NeedChanges, NeedClass
+from bigfleet.model.watch_events import NeedChanges
 from bigfleet.shard.ledgers.need_reasons import NeedReasons
 from bigfleet.shard.ledgers.need_states import NeedStates
 
@@ -97,20 +97,6 @@ class NeedsLedger:
         if self._views is None or self._states is None:
             return NeedCounts()
         return _counted(self._states.state[self._views.of_cluster(cluster)])
-
-    def classes(self) -> tuple[NeedClass, ...]:
-        """The same by priority, the highest first."""
-        if self._views is None or self._states is None:
-            return ()
-        priority = self._views.priorities()
-        distinct, place = np.unique(priority, return_inverse=True)
-        wide = len(NeedState) + 1
-        counts = np.bincount(place * wide + self._states.state, minlength=len(distinct) * wide)
-        table = counts.reshape(len(distinct), wide).tolist()
-        return tuple(
-            NeedClass(each, NeedCounts.of({state: row[state] for state in NeedState}))
-            for each, row in zip(reversed(distinct.tolist()), reversed(table), strict=True)
-        )
 
     def changes_since(
         self, before: "NeedsLedger", sources: NeedSourcesTold, most: int

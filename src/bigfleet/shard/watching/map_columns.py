@@ -188,7 +188,7 @@ class MapMaker:
         return since
 
     def _looked_up(self, seen: MapInput, ids: Sequence[str]) -> Numbers:
-        found = map(seen.since, ids)
+        found: Iterable[Instant] = map(seen.since, ids)
         if (real_of := self._real_of) is not None:
             found = (real_of(instant) if instant else 0 for instant in found)
         nanos: Int64s = np.fromiter(found, np.int64, len(ids))
