@@ -95,11 +95,13 @@ class EventFeed:
         #: Only one thread at a time makes something.
         self._turn = asyncio.Lock()
         self._made_at = float("-inf")
+        #: Topics that are to be made next.
+        self._due: set[str] = set()
 
     def cycle_ended(self) -> None:
         """Costs nothing where nobody watches."""
         if self._watchers and self._stopwatch() - self._made_at >= SHORTEST_GAP:
-            self._make_soon()
+            self._make_soon(frozenset(Topic))
 
     async def watch(self, call: WatchCall) -> AsyncGenerator[ShardEvent, None]:
         """Raises Rejected where too many watch, or this one does not keep up."""
@@ -110,7 +112,7 @@ class EventFeed:
                 missed = decided_after(call.after_cycle, deciding.actions, outcomes.known())
                 told = DecisionChanges(missed)
                 yield self._event(deciding.ledger.cycle, self._now(), decisions=told)
-            self._make_soon()
+            self._make_soon(topics)
             while True:
                 await watcher.news.wait()
                 watcher.news.clear()
@@ -145,7 +147,7 @@ class EventFeed:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _is_wanted(self, topic: Topic) -> bool:
+    def _is_wanted(self, topic: str) -> bool:
         return any(topic in watcher.topics for watcher in self._watchers)
 
     @contextmanager
@@ -164,17 +166,21 @@ class EventFeed:
         finally:
             self._watchers.discard(watcher)
 
-    def _make_soon(self) -> None:
+    def _make_soon(self, topics: Iterable[str]) -> None:
+        """Of these topics what is watched."""
+        self._due.update(topic for topic in topics if self._is_wanted(topic))
         if self._making is None or self._making.done():
             self._making = asyncio.create_task(self._make())
 
     async def _make(self) -> None:
         try:
             async with self._turn:
-                self._made_at = self._stopwatch()
-                seen = await self._look()
-                for event in await asyncio.to_thread(self._events, seen):
-                    self._tell(event)
+                while self._due:
+                    topics, self._due = frozenset(self._due), set()
+                    self._made_at = self._stopwatch()
+                    seen = await self._look(topics)
+                    for event in await asyncio.to_thread(self._events, seen):
+                        self._tell(event)
         except Exception as problem:  # noqa: BLE001 - the next cycle tries again, and pages say so
             self._log.error("events.failed", msg=f"watchers are told nothing: {problem!r}")
 
@@ -183,20 +189,19 @@ class EventFeed:
             if any(getattr(event, topic) is not None for topic in watcher.topics):
                 watcher.put(event)
 
-    async def _look(self) -> _Seen:
+    async def _look(self, topics: frozenset[str]) -> _Seen:
         """In the event loop: only what costs little."""
         state = self._state
-        overview = await self._overview() if self._is_wanted(Topic.OVERVIEW) else None
+        overview = await self._overview() if Topic.OVERVIEW in topics else None
         decisions: DecisionChanges | None = None
-        if self._is_wanted(Topic.DECISIONS) and (told := self._news.take(*self._decided())):
+        if Topic.DECISIONS in topics and (told := self._news.take(*self._decided())):
             decisions = DecisionChanges(told)
-        wants_map, wants_needs = self._is_wanted(Topic.MAP), self._is_wanted(Topic.NEEDS)
         return _Seen(
             overview,
             decisions,
-            state.decision_loop.ledger if wants_needs else None,
+            state.decision_loop.ledger if Topic.NEEDS in topics else None,
             NeedSourcesTold(state.parts.cluster_reports.sources()),
-            self._map_input() if wants_map else None,
+            self._map_input() if Topic.MAP in topics else None,
             state.decision_loop.ledger.cycle,
             self._now(),
         )

@@ -129,7 +129,8 @@ class MapMaker:
 
     def of_past(self, seen: MapInput) -> FleetMap:
         """One that no other follows: of a past cycle."""
-        return FleetMap(self._header(seen, 0), self._columns(seen, past=True), seen.snapshot.ids)
+        columns = self._columns(seen, past=True)
+        return FleetMap(self._header(seen, 0), columns, seen.snapshot.ids)
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -148,7 +149,6 @@ class MapMaker:
         offered = self._offerings.look_at(tables)[live.offering]
         clusters = self._clusters.numbers(tables.clusters.rows)
         providers = self._providers.numbers(tables.sources.rows)
-        bound = live.cluster >= 0
         found: dict[str, Int64s | Numbers] = {
             "state": live.state.astype(np.int64),
             "capacityType": snapshot.offerings.capacity_type[live.offering].astype(np.int64),
@@ -157,7 +157,7 @@ class MapMaker:
             "zoneIdx": offered[:, 1],
             "rackIdx": offered[:, 2],
             "priceBucket": offered[:, 3],
-            "priorityClass": np.where(bound & (live.stamp > 0), self._classes(snapshot), 0),
+            "priorityClass": np.where(live.cluster >= 0, self._classes(snapshot), 0),
             "flags": _flags(seen),
             "providerIdx": providers[live.source],
         }
@@ -169,10 +169,11 @@ class MapMaker:
 
     def _classes(self, snapshot: Snapshot) -> Int64s:
         """By machine: the number of its stamp's priority."""
-        priorities = snapshot.stamps.priority
-        distinct, place = np.unique(priorities, return_inverse=True)
-        number = np.array([self._priorities.number(str(each)) for each in distinct.tolist()])
-        chosen: Int64s = number[place][snapshot.columns.stamp]
+        distinct, place = np.unique(snapshot.stamps.priority[1:], return_inverse=True)
+        number = self._priorities.numbers(map(str, distinct.tolist()))
+        # The first stamp is the empty one.
+        of_stamp = np.concatenate(([0], number[place]))
+        chosen: Int64s = of_stamp[snapshot.columns.stamp]
         return chosen
 
     def _since(self, seen: MapInput, state: Numbers) -> Numbers:
