@@ -19,6 +19,7 @@ export interface Page {
 
 export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
+  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], load: () => import("./map") },
   { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], load: () => import("./needs") },
 ];
 

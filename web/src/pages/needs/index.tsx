@@ -1,12 +1,13 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { announce } from "../../core/announce";
+import { useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { useKey } from "../../core/keys";
 import { overview, useStatus } from "../../core/live";
 import { shown, stateColour } from "../../core/palette";
 import { linkTo, navigate, setQuery, useAddress, useAt, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
-import { NEED_STATES, type NeedState } from "../../core/types";
+import { NEED_STATES, type NeedState, type Status } from "../../core/types";
 import { Chip, NeedStatePill, Segmented, Select } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
@@ -181,7 +182,9 @@ export default function NeedsPage({ params }: PageProps) {
   const filters = useFilters();
   const { query } = useAddress();
   const at = useAt();
-  const status = useStatus();
+  const live = useStatus();
+  const asking = useApi<Status>(live ? null : "/status");
+  const status = live ?? asking.data;
   const summary = useStore(overview);
   const shards = useMemo(() => (status?.shards ?? []).map((shard) => shard.shardId).sort(), [status]);
   const [limit, setLimit] = useState(FIRST_ROWS);
