@@ -15,7 +15,7 @@ import { Candidates, Competitors, Domains, Funnel, Victims } from "./engine";
 import { rowOf, stateOf } from "./explained";
 import { NeedHistory } from "./history";
 import { Amounts, CoverageBar, Requirements } from "./parts";
-import { penaltyText, sourcesOf } from "./shapes";
+import { groupText, penaltyText, sourcesOf } from "./shapes";
 import type { NeedExplanation, NeedList, NeedRow, Step } from "./types";
 
 export function Section({ title, children, aside }: { title: string; children: ReactNode; aside?: ReactNode }) {
@@ -47,6 +47,13 @@ function Reasons({ reasons, numbers }: { reasons: readonly Reason[]; numbers: bo
   );
 }
 
+/** What the list says first, as it knows what arrives and what is held back; then the engine's own. */
+function reasonsOf(told: NeedExplanation | undefined, known: NeedRow | undefined): readonly Reason[] {
+  const first = known?.reasons ?? [];
+  const codes = new Set(first.map((reason) => reason.code));
+  return [...first, ...(told?.reasons ?? []).filter((reason) => !codes.has(reason.code))];
+}
+
 /** A command to copy where the remedy is one, a sentence where it is not. */
 function ToDo({ text }: { text: string }) {
   const command = /^bigfleet [^;]+$/.test(text);
@@ -65,7 +72,7 @@ function Demand({ row, numbers }: { row: NeedRow; numbers: boolean }) {
       <div><dt>In chunks of</dt><dd>{minUnit ? <><Amounts of={row.minUnit} />{units !== null && <span className="dim">, {format.plural(units, "chunk")}</span>}</> : <span className="dim">any size</span>}</dd></div>
       <div><dt>Machines</dt><dd>{format.count(row.claimedMachineCount)} held{row.arrivingMachines ? `, ${format.count(row.arrivingMachines)} of them on the way` : ""}{row.stuckPods ? `; ${format.plural(row.stuckPods, "pod")} wait although the machines are there` : ""}</dd></div>
       <div><dt>Must have</dt><dd><Requirements requirements={row.requirements} spread={row.spread} /></dd></div>
-      {row.group && <div><dt>Group</dt><dd><Name>{row.group}</Name></dd></div>}
+      {row.group && <div><dt>Group</dt><dd><Name>{groupText(row.group)}</Name></dd></div>}
       <div><dt>Declares</dt><dd>{penalties.map(([name, text]) => `${name} ${text || "not declared"}`).join(", ")} <span className="dim">(not billed)</span></dd></div>
       {sourcesOf(row).length > 0 && <div><dt>Asked by</dt><dd>{sourcesOf(row).join(", ")}</dd></div>}
       {format.known(row.hourlyCost) && <div><dt>Costs</dt><dd><PerHour v={row.hourlyCost} /></dd></div>}
@@ -98,12 +105,8 @@ function Flow({ steps, row, state }: { steps: readonly Step[]; row: NeedRow; sta
 
 function Explained({ told, row, rows, numbers, name }: { told: NeedExplanation; row: NeedRow; rows: readonly NeedRow[]; numbers: boolean; name: string }) {
   const state = stateOf(told.state);
-  const todo = row.remedy || told.todo || "";
-  const reasons = told.reasons?.length ? told.reasons : (row.reasons ?? []);
   return (
     <>
-      <Section title="Why"><Reasons reasons={reasons} numbers={numbers} /></Section>
-      {todo && state !== "met" && <Section title="What to do"><ToDo text={todo} /></Section>}
       <Section title="Demand"><Demand row={row} numbers={numbers} /></Section>
       {(told.steps?.length ?? 0) > 0 && <Section title="How it was decided"><Flow steps={told.steps ?? []} row={row} state={state} /></Section>}
       {!row.satisfied || state === "blocked" || state === "short" ? <Section title="What would satisfy this"><Counterfactuals name={name} rows={rows} /></Section> : null}
@@ -132,6 +135,7 @@ export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readon
   const row = useMemo(() => (loaded.data ? rowOf(loaded.data, known) : known), [loaded.data, known]);
   const whole = `${cluster}/${row?.needId ?? prefix}`;
   const state = stateOf(loaded.data?.state) || (at === null ? known?.state : "") || "";
+  const todo = state === "met" ? "" : known?.remedy || loaded.data?.todo || "";
   const cycle = loaded.data?.cycleName ?? loaded.data?.cycle;
   return (
     <Drawer
@@ -152,9 +156,10 @@ export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readon
           {known?.sinceUnixNanos ? <span className="dim">for <Age nanos={known.sinceUnixNanos} /></span> : null}
           <span className="dim push">{cycle !== undefined && <>cycle {String(cycle)}</>}{loaded.data?.decidedUnixNanos ? <>, <Ago nanos={loaded.data.decidedUnixNanos} /></> : null}</span>
         </div>
-        {row && <p className="needs-sentence"><Prose text={loaded.data?.sentence || row.reasons?.[0]?.text || ""} /></p>}
+        {row && <Reasons reasons={reasonsOf(loaded.data, known)} numbers={numbers} />}
+        {todo && <Section title="What to do"><ToDo text={todo} /></Section>}
         <div className="row">
-          <Button small aria-pressed={numbers} onClick={() => setShow(numbers ? "" : "1")}>{numbers ? "Hide numbers" : "Show numbers"}</Button>
+          <Button small data-autofocus aria-pressed={numbers} onClick={() => setShow(numbers ? "" : "1")}>{numbers ? "Hide numbers" : "Show numbers"}</Button>
           <Command text={`bigfleet why need/${whole}${at !== null ? ` --at ${at}` : ""}`} />
         </div>
         {(loaded.data?.notes?.length ?? 0) > 0 && <Partial warnings={loaded.data?.notes ?? []} />}

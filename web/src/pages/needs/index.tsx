@@ -18,7 +18,7 @@ import type { PageProps } from "..";
 import { FIRST_ROWS, MOST_ROWS, type Needs, useNeeds } from "./data";
 import { NeedDrawer } from "./drawer";
 import { Amounts, CoverageBar, Penalties, Requirements } from "./parts";
-import { byShape, CLASSES, classOf, firstReason, inOrder, type Line, reasonCounts, sourcesOf } from "./shapes";
+import { byShape, CLASSES, classOf, firstReason, groupText, inOrder, type Line, reasonCounts, sourcesOf } from "./shapes";
 import type { NeedRow } from "./types";
 import "./needs.css";
 
@@ -36,9 +36,10 @@ const toggled = (list: string, word: string): string => {
   return (words.includes(word) ? words.filter((each) => each !== word) : [...words, word]).join(",");
 };
 
-const COLUMNS: readonly Column<Line>[] = [
+/** Below a heading that names the requirements, a row has room for its reason. */
+const columns = (byShapes: boolean): readonly Column<Line>[] => [
   {
-    key: "state", title: "State", width: 138,
+    key: "state", title: "State", width: 130,
     cell: (line) => line.kind === "need" && (
       <span className="needs-two">
         <span><NeedStatePill state={line.need.state} /></span>
@@ -48,19 +49,19 @@ const COLUMNS: readonly Column<Line>[] = [
   },
   { key: "priority", title: "Priority", width: 92, align: "right", cell: (line) => line.kind === "need" && <Count v={line.need.priority} /> },
   {
-    key: "need", title: "Need", width: 250, grow: true,
+    key: "need", title: "Need", width: 230, grow: true,
     cell: (line) => line.kind === "need" && (
       <span className="needs-two">
         <span className="needs-name">
           <Name>{line.need.clusterId}</Name> <Name dim>{line.need.needId}</Name>
-          {line.need.group && <span className="needs-chip group" data-tip={`Group ${line.need.group}`}><bdi>{line.need.group}</bdi></span>}
+          {line.need.group && <span className="needs-chip group" data-tip={`Group ${line.need.group.replace(/\0/g, " ")}`}><bdi>{groupText(line.need.group)}</bdi></span>}
         </span>
-        <span className="needs-sub"><Requirements requirements={line.need.requirements} spread={line.need.spread} /></span>
+        <span className="needs-sub">{byShapes ? <bdi data-tip={line.need.reasons?.[0]?.text}>{line.need.reasons?.[0]?.text ?? ""}</bdi> : <Requirements requirements={line.need.requirements} spread={line.need.spread} />}</span>
       </span>
     ),
   },
   {
-    key: "demand", title: "Demand", width: 196,
+    key: "demand", title: "Demand", width: 212,
     cell: (line) => line.kind === "need" && (
       <span className="needs-two">
         <Amounts of={line.need.aggregateResources} />
@@ -70,8 +71,8 @@ const COLUMNS: readonly Column<Line>[] = [
       </span>
     ),
   },
-  { key: "coverage", title: "Coverage", tip: "Of the demand: on machines that are there, on machines that come, missing", width: 134, cell: (line) => line.kind === "need" && <CoverageBar row={line.need} /> },
-  { key: "penalties", title: "Penalties", tip: "What the cluster declares an interruption and a reclamation to cost; not billed", width: 148, cell: (line) => line.kind === "need" && <Penalties row={line.need} /> },
+  { key: "coverage", title: "Coverage", tip: "Of the demand: on machines that are there, on machines that come, missing", width: 136, cell: (line) => line.kind === "need" && <CoverageBar row={line.need} /> },
+  { key: "penalties", title: "Penalties", tip: "What the cluster declares an interruption and a reclamation to cost; not billed", width: 166, cell: (line) => line.kind === "need" && <Penalties row={line.need} /> },
   {
     key: "age", title: "Since", tip: "How long it has been in its state; below, what asks for it", width: 100,
     cell: (line) => line.kind === "need" && (
@@ -83,7 +84,9 @@ const COLUMNS: readonly Column<Line>[] = [
   },
 ];
 
-const NUMBER_OF_ROWS = { shape: 40, cut: 30, need: 54 } as const;
+const BY_SHAPE = columns(true);
+const IN_ORDER = columns(false);
+const HEIGHTS = { shape: 40, cut: 30, need: 54 } as const;
 
 function ShapeHead({ line }: { line: Extract<Line, { kind: "shape" }> }) {
   return (
@@ -242,10 +245,10 @@ export default function NeedsPage({ params }: PageProps) {
             <Table
               label="Needs, highest precedence first"
               rows={lines}
-              columns={COLUMNS}
+              columns={filters.view === "order" ? IN_ORDER : BY_SHAPE}
               rowKey={(line) => line.key}
-              heightOf={(line) => NUMBER_OF_ROWS[line.kind]}
-              rowHeight={NUMBER_OF_ROWS.need}
+              heightOf={(line) => HEIGHTS[line.kind]}
+              rowHeight={HEIGHTS.need}
               span={(line) => (line.kind === "shape" ? <ShapeHead line={line} /> : line.kind === "cut" ? <CutLine waiting={line.waiting} /> : null)}
               rowClass={(line) => (line.kind === "need" ? `needs-row ${line.need.state}` : `needs-${line.kind}-row`)}
               onOpen={openRow}

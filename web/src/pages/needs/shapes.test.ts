@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { byShape, classOf, coverageOf, inOrder, merged, penaltyText, reasonCounts, requirementText } from "./shapes";
+import { byShape, classOf, coverageOf, groupText, inOrder, merged, penaltyText, reasonCounts, requirementText } from "./shapes";
 import type { NeedRow } from "./types";
 
 const row = (changes: Partial<NeedRow>): NeedRow => ({
@@ -21,6 +21,9 @@ describe("chips", () => {
   });
   test("penalties are dollars, pinned, or not declared", () => {
     expect(["UNSPECIFIED", "ZERO", "HALF_DOLLAR", "PENALTY_BUCKET_4", "8192", "PINNED"].map(penaltyText)).toEqual(["", "$0", "$0.50", "$4", "$8,192", "pinned"]);
+  });
+  test("a gang is known by what its pods share", () => {
+    expect(["margin", "topology.bigfleet/rack\0job=train-0,;", "rack\0", "\0"].map(groupText)).toEqual(["margin", "job=train-0", "rack ", " "]);
   });
   test("classes are those of the shard's gauges", () => {
     expect([2_000_000, 100_000, 100, 0, -10].map(classOf)).toEqual(["critical", "service", "batch", "other", "other"]);

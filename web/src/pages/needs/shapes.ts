@@ -34,6 +34,12 @@ export function penaltyText(bucket: string | undefined): string {
   return /^\d+$/.test(word) ? `$${Number(word).toLocaleString("en-US")}` : word.toLowerCase();
 }
 
+/** A gang's group is a topology key and what its pods have in common: the latter is what people know it by. */
+export function groupText(group: string): string {
+  const last = group.split("\0").at(-1) ?? group;
+  return last.replace(/[,;]+$/, "") || group.replace(/\0/g, " ");
+}
+
 export const CLASSES = ["critical", "service", "batch", "other"] as const;
 const LEAST: readonly [string, number][] = [["critical", 1_000_000], ["service", 1_000], ["batch", 100]];
 
