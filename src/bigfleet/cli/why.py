@@ -94,7 +94,8 @@ def why(
     cluster, as it is now.
 
     --counterfactual decides the cycle again and again, each time with one thing changed, and names
-    the pause or rail that holds the Need back: nothing is changed anywhere. It leaves with 5 where its budget ended before everything was tried.
+    the pause or rail that holds the Need back: nothing is changed anywhere. It leaves with 5 where
+    its budget ended before everything was tried.
 
     \b
     Examples:
