@@ -163,6 +163,10 @@ class NeedStates:
     def __len__(self) -> int:
         return len(self.state)
 
+    def places_in(self, before: "NeedStates") -> tuple[Bools, Int64s]:
+        """Whether each Need was there in another cycle, and at which place."""
+        return _places_before(self.progress, before)
+
 
 def is_held(disposition: Disposition | None, code: str) -> bool:
     """Whether a rail that stopped an action holds its Need back for longer than this cycle."""

@@ -29,6 +29,8 @@ export const alerts = createStore<readonly Finding[]>([]);
 export const samples = createStore<readonly Sample[]>([]);
 /** Counts how often the server said that the page must load everything again. */
 export const resets = createStore(0);
+/** When the stream was last opened (browser's clock), and for which topics. */
+export const streamOpened = createStore<{ at: number; topics: readonly string[] }>({ at: 0, topics: [] });
 /** How far the server's clock is ahead of the browser's, in milliseconds. */
 export const clockAhead = createStore(0);
 
@@ -114,6 +116,7 @@ async function read(topics: string, signal: AbortSignal): Promise<void> {
   const response = await fetch(formatAddress(`${API}/stream`, { topics }), { signal, headers, cache: "no-store" });
   if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
   happened({ kind: "opened", at: Date.now(), resumed: lastId !== "" });
+  streamOpened.set({ at: Date.now(), topics: topics.split(",") });
   const cutter = new EventCutter();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {

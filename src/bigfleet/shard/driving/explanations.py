@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject, SeveralObjects
 from bigfleet.explain.judged_needs import told_with
 from bigfleet.explain.machine_trace import explained_machine
@@ -70,7 +71,7 @@ class Explanations:
         self._reading = asyncio.Lock()
 
     async def need(self, call: ExplainNeedCall) -> NeedExplanation:
-        cycle, past = await self._found(call.cycle)
+        cycle, past = await self._asked(call.cycle)
         # Of the last cycle the ledger knows the state too, and what holds the Need back.
         ledger = self._state.decision_loop.ledger
         told = ledger if ledger.cycle == cycle.given.cycle else None
@@ -117,9 +118,9 @@ class Explanations:
 
     async def decided(self, number: int) -> DecidedCycle:
         """Cycle 0 is the last that ended. Raises Rejected."""
-        return (await self._found(number))[0]
+        return (await self._asked(number))[0]
 
-    async def _found(self, number: int) -> "tuple[DecidedCycle, _Past | None]":
+    async def _asked(self, number: int) -> "tuple[DecidedCycle, _Past | None]":
         """None: the last one, which need not be read."""
         finished = self._state.decision_loop.finished
         if finished is None:
@@ -143,6 +144,18 @@ class Explanations:
             past = await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
         past.cycle.ended = {**past.cycle.ended, **self._ended()}
         return past.cycle, past
+
+    async def given(self, number: int) -> EngineInput:
+        """What a past cycle was decided on. Raises Rejected."""
+        finished = self._state.decision_loop.finished
+        if finished is not None and number == finished.given.cycle:
+            return finished.given
+        if self._journal is None:
+            text = f"cycle {number} is past, and this shard keeps no journal"
+            raise Rejected(Code.OUT_OF_RANGE, text)
+        async with self._reading:
+            found = await asyncio.to_thread(_found, self._journal, self._state.epoch, number)
+        return found.recorded.given
 
     def _ended(self) -> Ended:
         return self._state.parts.outcomes.known()
@@ -217,20 +230,26 @@ def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
     )
 
 
-def _past(journal: Path, epoch: int, number: int) -> _Past:
-    ended: Ended = {}
+def _found(journal: Path, epoch: int, number: int) -> FoundCycle:
     try:
-        segments = segments_of(journal)
-        found = cycle_at(segments, (epoch, number))
-        if found is not None and found.recorded.output is not None:
-            ended = ended_actions(segments, (epoch, number), found.recorded.output.actions)
+        found = cycle_at(segments_of(journal), (epoch, number))
     except (UnreadableJournal, BrokenJournal) as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
     if found is None:
         text = f"cycle {epoch}:{number} is not in the journal (any more)"
         raise Rejected(Code.OUT_OF_RANGE, text)
+    return found
+
+
+def _past(journal: Path, epoch: int, number: int) -> _Past:
+    found = _found(journal, epoch, number)
     given, output = found.recorded.given, found.recorded.output
     actions = () if output is None else output.actions
+    try:
+        segments = segments_of(journal)
+        ended = ended_actions(segments, (epoch, number), actions)
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
     cycle = DecidedCycle(given, given.decide(), found.name, actions, ended)
     return _Past(cycle, found, segments)
 
