@@ -42,6 +42,7 @@ let lastId = "";
 let retryTimer = 0;
 let topicTimer = 0;
 let connectedTopics = "";
+let mapOrder = "zone";
 
 const happened = (what: Happening): void => connection.set((before) => next(before, what));
 
@@ -49,6 +50,13 @@ function wantedTopics(): string {
   const wanted = new Set<string>(ALWAYS);
   for (const [topic, listeners] of handlers) if (listeners.size > 0) wanted.add(topic);
   return [...wanted].sort().join(",");
+}
+
+/** Changes of the map name places in one of its orders: say in which. */
+export function orderMapBy(by: string): void {
+  if (by === mapOrder) return;
+  mapOrder = by;
+  if (connectedTopics.split(",").includes("map")) connect();
 }
 
 /** New decisions before those already shown; a row that came again (its outcome is known) replaces the old one. */
@@ -113,7 +121,7 @@ function received(event: ServerEvent): void {
 async function read(topics: string, signal: AbortSignal): Promise<void> {
   const headers: Record<string, string> = { accept: "text/event-stream" };
   if (lastId) headers["last-event-id"] = lastId;
-  const response = await fetch(formatAddress(`${API}/stream`, { topics }), { signal, headers, cache: "no-store" });
+  const response = await fetch(formatAddress(`${API}/stream`, { topics, by: mapOrder }), { signal, headers, cache: "no-store" });
   if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
   happened({ kind: "opened", at: Date.now(), resumed: lastId !== "" });
   streamOpened.set({ at: Date.now(), topics: topics.split(",") });

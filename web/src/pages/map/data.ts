@@ -7,6 +7,8 @@ export interface MapHeader {
   epoch?: number;
   count: number;
   by?: string;
+  /** Number of the order of its machines; changes name places in one. */
+  layout?: number;
   atUnixNanos?: number;
   groups?: { name: string; start: number; end: number }[];
   legend: Record<string, string[]>;
@@ -26,6 +28,8 @@ export const OVERDUE = 4;
 const DEFAULT_COLUMNS: readonly [string, number][] = [
   ["state", 1], ["capacityType", 1], ["clusterIdx", 2], ["typeIdx", 2], ["priorityClass", 1], ["priceBucket", 1],
 ];
+
+const LEGEND_NAMES: Record<string, string> = { clusterIdx: "cluster", typeIdx: "type", priorityClass: "priority", priceBucket: "price" };
 
 const decoder = new TextDecoder();
 
@@ -54,10 +58,10 @@ export class FleetMap {
     return decoder.decode(this.idBytes.subarray(start, this.idEnds[row] ?? start));
   }
 
-  /** What the numbers of a column mean; legends are named with or without "Idx". */
+  /** What the numbers of a column mean. */
   names(column: string): readonly string[] {
     const { legend } = this.header;
-    return legend[column] ?? legend[column.replace(/Idx$/, "")] ?? [];
+    return legend[column] ?? legend[LEGEND_NAMES[column] ?? column] ?? [];
   }
 
   name(column: string, row: number): string {
@@ -97,16 +101,17 @@ export function parseMap(answer: ArrayBuffer): FleetMap {
   const header = JSON.parse(decoder.decode(new Uint8Array(answer, 4, headerLength))) as MapHeader;
   const { count } = header;
   const columns = new Map<string, Column>();
-  let next = 0;
+  // Offsets count from the beginning of the answer.
+  let next = body;
   const described = header.columns ?? DEFAULT_COLUMNS.map(([name, width]) => {
     const offset = next;
     next += width * count;
     return { name, bytes: width, offset };
   });
-  for (const { name, bytes, offset } of described) columns.set(name, columnOf(answer, body + offset, bytes, count));
+  for (const { name, bytes, offset } of described) columns.set(name, columnOf(answer, offset, bytes, count));
   if (!header.ids) return new FleetMap(header, columns, new Uint32Array(count), new Uint8Array());
-  const ends = columnOf(answer, body + header.ids.offset, 4, count) as Uint32Array;
-  const text = new Uint8Array(answer, body + header.ids.offset + 4 * count);
+  const ends = columnOf(answer, header.ids.offset, 4, count) as Uint32Array;
+  const text = new Uint8Array(answer, header.ids.offset + 4 * count);
   return new FleetMap(header, columns, ends, text);
 }
 
@@ -116,6 +121,7 @@ export interface MapEvent {
   cycle: number;
   reset?: boolean;
   by?: string;
+  layout?: number;
   changes?: Change[];
   legend?: Record<string, string[]>;
 }

@@ -19,8 +19,6 @@ import "./map.css";
 
 const GROUP_WORDS: Record<Grouping, string> = { zone: "Zone and rack", provider: "Provider", cluster: "Cluster", type: "Machine type" };
 const COLOUR_WORDS: Record<Colouring, string> = { state: "State", cluster: "Cluster", capacity: "Capacity type", price: "Price", priority: "Priority", age: "Time in state" };
-/** Groups that machines leave and join are put in order again at this pace. */
-const REGROUP = 2_000;
 const AGES = 10_000;
 
 function useBeat(milliseconds: number, isOn: boolean): number {
@@ -79,15 +77,14 @@ function Shown({ loaded, map, order, colouring, onGroup, isPast }: { loaded: Loa
 
 export default function MapPage() {
   const at = useAt();
-  const loaded = useFleetMap(at);
-  const [groupText, setGrouping] = useQueryState("by", "zone");
+    const [groupText, setGrouping] = useQueryState("by", "zone");
   const [colourText] = useQueryState("colour", "state");
   const [group] = useQueryState("group");
   const grouping = (GROUPINGS as readonly string[]).includes(groupText) ? (groupText as Grouping) : "zone";
   const colouring = (COLOURINGS as readonly string[]).includes(colourText) ? (colourText as Colouring) : "state";
+  const loaded = useFleetMap(grouping, at);
   const { map } = loaded;
-  const regroup = useBeat(REGROUP, grouping === "cluster" && at === null);
-  const order = useMemo(() => (map ? orderOf(map, grouping, group) : null), [map, grouping, group, regroup]);
+  const order = useMemo(() => (map ? orderOf(map, group) : null), [map, group]);
   const onGroup = useCallback((name: string) => setQuery({ group: name }, { push: true }), []);
 
   return (

@@ -5,10 +5,6 @@ import type { FleetMap } from "./data";
 export const GROUPINGS = ["zone", "provider", "cluster", "type"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-const OUTER_COLUMN: Record<Grouping, string> = { zone: "zoneIdx", provider: "providerIdx", cluster: "clusterIdx", type: "typeIdx" };
-const INNER_COLUMN: Partial<Record<Grouping, string>> = { zone: "rackIdx", provider: "zoneIdx" };
-const MOST_KEYS = 4_000_000;
-
 export interface Group {
   name: string;
   start: number;
@@ -24,69 +20,35 @@ export interface Order {
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
+const NO_NAME = "none";
 
-/** Ranks of a column's names in reading order; machines without one come last. */
-function ranks(names: readonly string[]): { rankOf: Uint32Array; nameAt: string[] } {
-  const sorted = names.map((name, index) => ({ name, index })).sort((a, b) => Number(!a.name) - Number(!b.name) || collator.compare(a.name, b.name));
-  const rankOf = new Uint32Array(names.length);
-  sorted.forEach(({ index }, rank) => (rankOf[index] = rank));
-  return { rankOf, nameAt: sorted.map(({ name }) => name) };
-}
-
-const NO_NAME: Record<Grouping, string> = { zone: "no zone", provider: "not bought", cluster: "no cluster", type: "no type" };
-
-/** Server order, for answers without the columns that grouping needs. */
-function serverOrder(map: FleetMap): Order {
-  const rows = Uint32Array.from({ length: map.count }, (_, index) => index);
+/** Those of the server ("zone/rack"), in reading order: r2 before r10, those without a name last. */
+function sorted(map: FleetMap): { outer: string; inner: string; start: number; end: number }[] {
   const given = map.header.groups?.length ? map.header.groups : [{ name: "fleet", start: 0, end: map.count }];
-  return { rows, groups: given.map((group) => ({ ...group, inner: [group] })) };
+  return given
+    .map(({ name, start, end }) => {
+      const slash = map.header.by === "zone" ? name.indexOf("/") : -1;
+      return { outer: slash < 0 ? name : name.slice(0, slash), inner: slash < 0 ? "" : name.slice(slash + 1), start, end };
+    })
+    .sort((a, b) => Number(a.outer === NO_NAME) - Number(b.outer === NO_NAME) || collator.compare(a.outer, b.outer) || collator.compare(a.inner, b.inner));
 }
 
-/** Machines by group, by inner group, then in the order the server gave: one counting sort. */
-export function orderOf(map: FleetMap, grouping: Grouping, only = ""): Order {
-  const outer = map.column(OUTER_COLUMN[grouping]);
-  if (!outer) return serverOrder(map);
-  const innerName = INNER_COLUMN[grouping] ?? "";
-  const outerRanks = ranks(map.names(OUTER_COLUMN[grouping]));
-  const innerNames = map.names(innerName);
-  const innerColumn = outerRanks.nameAt.length * innerNames.length <= MOST_KEYS ? map.column(innerName) : undefined;
-  const innerRanks = ranks(innerColumn ? innerNames : [""]);
-  const width = Math.max(1, innerRanks.nameAt.length);
-  const keys = new Uint32Array(map.count);
-  const counts = new Uint32Array(outerRanks.nameAt.length * width + 1);
-  for (let row = 0; row < map.count; row += 1) {
-    const rank = outerRanks.rankOf[outer[row] ?? 0] ?? 0;
-    const key = rank * width + (innerColumn ? (innerRanks.rankOf[innerColumn[row] ?? 0] ?? 0) : 0);
-    keys[row] = key;
-    counts[key] = (counts[key] ?? 0) + 1;
-  }
-  const starts = new Uint32Array(counts.length);
+/** Every machine of the map, or of one of its groups. */
+export function orderOf(map: FleetMap, only = ""): Order {
   const groups: OuterGroup[] = [];
+  const rows = new Uint32Array(map.count);
   let place = 0;
-  for (let key = 0; key < counts.length - 1; key += 1) {
-    const rank = Math.floor(key / width);
-    const name = outerRanks.nameAt[rank] || NO_NAME[grouping];
-    const amount = counts[key] ?? 0;
-    starts[key] = place;
-    if (amount === 0 || (only && name !== only)) continue;
-    const inner = { name: innerRanks.nameAt[key % width] ?? "", start: place, end: place + amount };
+  for (const { outer, inner, start, end } of sorted(map)) {
+    if (only && outer !== only) continue;
+    const from = place;
+    for (let row = start; row < end; row += 1, place += 1) rows[place] = row;
     const last = groups.at(-1);
-    if (last?.name === name) {
-      last.inner.push(inner);
-      last.end = inner.end;
-    } else groups.push({ ...inner, name, inner: [inner] });
-    place += amount;
+    if (last?.name === outer) {
+      last.inner.push({ name: inner, start: from, end: place });
+      last.end = place;
+    } else groups.push({ name: outer, start: from, end: place, inner: [{ name: inner, start: from, end: place }] });
   }
-  const rows = new Uint32Array(place);
-  const chosen = only ? new Set(groups.map((group) => group.name)) : null;
-  for (let row = 0; row < map.count; row += 1) {
-    const key = keys[row] ?? 0;
-    if (chosen && !chosen.has(outerRanks.nameAt[Math.floor(key / width)] || NO_NAME[grouping])) continue;
-    const at = starts[key] ?? 0;
-    rows[at] = row;
-    starts[key] = at + 1;
-  }
-  return { rows, groups };
+  return { rows: rows.subarray(0, place), groups };
 }
 
 export interface Block {

@@ -18,18 +18,25 @@ export interface MachineFacts {
   notes: string[];
 }
 
+/** Zone and rack, where the map is in that order. */
+function placeOf(map: FleetMap, row: number): string {
+  if (map.header.by !== "zone") return "";
+  const group = map.header.groups?.find((each) => row >= each.start && row < each.end)?.name ?? "";
+  const [zone = "", ...rack] = group.split("/");
+  return rack.length > 0 ? `zone ${zone}, rack ${rack.join("/")}` : `zone ${zone}`;
+}
+
 export function factsOf(map: FleetMap, row: number): MachineFacts {
   const flags = map.value("flags", row);
   const since = map.value("sinceSeconds", row);
   const micros = map.column("priceMicros")?.[row];
-  const place = [map.column("zoneIdx") ? `zone ${map.name("zoneIdx", row) || "unknown"}` : "", map.column("rackIdx") && map.name("rackIdx", row) ? `rack ${map.name("rackIdx", row)}` : ""];
   return {
     id: map.id(row),
     state: map.name("state", row),
     cluster: map.name("clusterIdx", row),
     type: map.name("typeIdx", row),
     capacity: map.name("capacityType", row),
-    place: place.filter(Boolean).join(", "),
+    place: placeOf(map, row),
     price: micros === undefined ? priceName(map.names("priceBucket"), map.value("priceBucket", row)) : `$${(micros / 1e6).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 6 })}/h`,
     priority: map.name("priorityClass", row),
     since: since ? duration(serverNow() / 1000 - since) : "",

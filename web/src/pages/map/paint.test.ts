@@ -9,7 +9,7 @@ import { summaryOf } from "./summary-rows";
 import { fleetOf, LEGEND, synthetic } from "./synthetic";
 
 const map = parseMap(synthetic(fleetOf(80)));
-const order = orderOf(map, "zone");
+const order = orderOf(map);
 const column = map.column("state") ?? new Uint8Array();
 const FAINT = pixel("#111111");
 
@@ -37,7 +37,7 @@ describe("colours", () => {
     expect([...ageColumn(Uint32Array.of(0, 995, 900, 1), 4, 1000)]).toEqual([0, 1, 2, 3]);
   });
   test("price buckets are named by their limits", () => {
-    expect([0, 2, 3].map((value) => priceName(LEGEND.priceBucket, value))).toEqual(["$0/h", "up to $0.10/h", "above $0.10/h"]);
+    expect([0, 2, 3].map((value) => priceName(LEGEND.price, value))).toEqual(["$0/h", "up to $0.10/h", "above $0.10/h"]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Loads the map and keeps it true: live by its changes, or as it was at a past cycle.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, getBytes } from "../../core/api";
-import { streamOpened, useResets, useTopic } from "../../core/live";
+import { orderMapBy, streamOpened, useResets, useTopic } from "../../core/live";
 import { useStore } from "../../core/store";
 import { applyChanges, difference, type FleetMap, type MapEvent, parseMap } from "./data";
 
@@ -16,7 +16,7 @@ export interface LoadedMap {
 
 const ROUTE = "/fleet/map";
 
-export function useFleetMap(at: number | null): LoadedMap {
+export function useFleetMap(by: string, at: number | null): LoadedMap {
   const [map, setMap] = useState<FleetMap>();
   const [error, setError] = useState<ApiError>();
   const [loading, setLoading] = useState(true);
@@ -28,16 +28,18 @@ export function useFleetMap(at: number | null): LoadedMap {
   const resets = useResets();
   const opened = useStore(streamOpened);
 
+  useEffect(() => orderMapBy(by), [by]);
+
   useEffect(() => {
     const abort = new AbortController();
     began.current = Date.now();
     setLoading(true);
     performance.mark("map.load");
-    getBytes(ROUTE, { by: "zone", at }, abort.signal)
+    getBytes(ROUTE, { by, at }, abort.signal)
       .then((bytes) => {
         const fresh = parseMap(bytes);
         const before = current.current;
-        const rows = before ? difference(before, fresh) : null;
+        const rows = before && before.header.by === fresh.header.by ? difference(before, fresh) : null;
         current.current = fresh;
         setMap(fresh);
         setError(undefined);
@@ -51,7 +53,7 @@ export function useFleetMap(at: number | null): LoadedMap {
         setLoading(false);
       });
     return () => abort.abort();
-  }, [at, turn, resets]);
+  }, [by, at, turn, resets]);
 
   useEffect(() => {
     // Changes between our request and a stream that opened later were not heard.
@@ -62,15 +64,17 @@ export function useFleetMap(at: number | null): LoadedMap {
     (data: unknown) => {
       const event = data as MapEvent;
       const now = current.current;
-      if (at !== null || !now || event.cycle < now.header.cycle) return;
-      if (event.reset) {
+      if (at !== null || !now || event.by !== now.header.by || event.cycle < now.header.cycle) return;
+      const layout = event.layout ?? 0;
+      if (!event.reset && layout < (now.header.layout ?? 0)) return; // of the order before ours
+      if (event.reset || layout !== now.header.layout) {
         reload();
         return;
       }
       const rows = applyChanges(now, event);
       if (rows.length > 0) setChanged(({ batch }) => ({ batch: batch + 1, rows }));
     },
-    [at, reload],
+    [by, at, reload],
   );
   useTopic("map", heard);
   return { map, error, loading, changed, reload };
