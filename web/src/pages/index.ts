@@ -21,6 +21,7 @@ export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
   { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], load: () => import("./map") },
   { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], load: () => import("./needs") },
+  { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], load: () => import("./decisions") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {

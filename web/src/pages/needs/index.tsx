@@ -66,7 +66,7 @@ const columns = (byShapes: boolean): readonly Column<Line>[] => [
       <span className="needs-two">
         <Amounts of={line.need.aggregateResources} />
         <span className="needs-sub">
-          {line.need.satisfied ? `${format.plural(line.need.claimedMachineCount, "machine")}${line.need.arrivingMachines ? `, ${format.count(line.need.arrivingMachines)} on the way` : ""}` : <span className="needs-short">short <Amounts of={line.need.residualDeficit} /></span>}
+          {line.need.satisfied ? `${format.plural(line.need.claimedMachineCount, "machine")}${line.need.arrivingMachines ? `, ${format.count(line.need.arrivingMachines)} ${line.need.state === "blocked" ? "held back" : "on the way"}` : ""}` : <span className="needs-short">short <Amounts of={line.need.residualDeficit} /></span>}
         </span>
       </span>
     ),
