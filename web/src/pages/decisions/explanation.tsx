@@ -1,6 +1,6 @@
 // A decision in full: what the engine saw, which rails it passed, what else could have been done.
 import { useState } from "react";
-import { useApi } from "../../core/api";
+import { PAST_DEADLINE, useApi } from "../../core/api";
 import { decisionName } from "../../core/decisions";
 import * as format from "../../core/format";
 import { linkTo } from "../../core/router";
@@ -40,10 +40,11 @@ function Numbers({ told, row }: { told: Told; row: Decision | undefined }) {
 export function Explanation({ id, row, shard }: { id: string; row?: Decision; shard?: string }) {
   const name = decisionName(id);
   const [numbers, setNumbers] = useState(false);
-  const loaded = useApi<Told>("/why", { object: `action/${name}`, shard });
+  const loaded = useApi<Told>("/why", { object: `action/${name}`, shard }, { deadline: PAST_DEADLINE });
   const known = row ?? loaded.data?.decision;
   return (
     <div className="decisions-why">
+      {!loaded.data && !loaded.error && <p className="dim">Its cycle is read from the journal and decided again; an old one takes a while.</p>}
       <View of={loaded} height={180} lines={5}>
         {(told) => (
           <>

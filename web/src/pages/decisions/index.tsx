@@ -82,7 +82,6 @@ function FilterBar({ filters, rows, shards }: { filters: Filters; rows: readonly
       <TextFilter label="Need" value={filters.need} placeholder="shop/n3f9c" onChange={set("need")} />
       <Select label="Rail" value={filters.rail} onChange={set("rail")} options={RAILS} />
       {shards.length > 1 && <Select label="Shard" value={filters.shard} onChange={set("shard")} options={choices(shards)} />}
-      {Object.values(filters).some(Boolean) && <Button small kind="ghost" icon="close" onClick={clearAll}>Clear filters</Button>}
     </div>
   );
 }
@@ -159,6 +158,7 @@ export default function DecisionsPage() {
       <div className="page-head">
         <h1>Decisions</h1>
         <div className="row">
+          {filtered && <Button small kind="ghost" icon="close" onClick={clearAll}>Clear filters</Button>}
           {at === null && <Button small icon={paused ? "play" : "pause"} aria-pressed={paused} onClick={follow} data-tip="p">{paused ? "Follow" : "Pause following"}</Button>}
           <Export rows={rows} filters={filters} />
         </div>

@@ -1,6 +1,6 @@
 // The least change of each kind that would satisfy a Need: the engine runs on changed copies, when asked to.
 import { useState } from "react";
-import { useApi } from "../../core/api";
+import { PAST_DEADLINE, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { resourcesText, unwrapped } from "../../core/quantity";
 import { linkTo, useAt } from "../../core/router";
@@ -56,7 +56,7 @@ function ChangeRow({ change, cycle, rows }: { change: Change; cycle: string | un
 export function Counterfactuals({ name, rows }: { name: string; rows: readonly NeedRow[] }) {
   const at = useAt();
   const [asked, setAsked] = useState(false);
-  const loaded = useApi<Counterfactual>(asked ? "/why" : null, { object: `need/${name}`, counterfactual: 1, at: at ?? undefined });
+  const loaded = useApi<Counterfactual>(asked ? "/why" : null, { object: `need/${name}`, counterfactual: 1, at: at ?? undefined }, { deadline: PAST_DEADLINE });
   if (!asked)
     return (
       <div className="row">

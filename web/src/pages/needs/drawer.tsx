@@ -1,6 +1,6 @@
 // Why a Need has what it has: the verdict, what to do, its demand, and how the engine came there.
 import { type ReactNode, useId, useMemo } from "react";
-import { useApi } from "../../core/api";
+import { PAST_DEADLINE, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { resourcesText, unitsIn, unwrapped } from "../../core/quantity";
 import { linkTo, objectPath, useAt, useQueryState } from "../../core/router";
@@ -128,7 +128,7 @@ export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readon
   const prefix = name.slice(name.lastIndexOf("/") + 1);
   const listed = rows.find((row) => row.clusterId === cluster && row.needId.startsWith(prefix));
   const news = listed ? `${listed.state} ${listed.reasons?.[0]?.code} ${resourcesText(listed.residualDeficit)}` : "";
-  const loaded = useApi<NeedExplanation>("/why", { object: `need/${name}`, at: at ?? undefined }, { version: at === null ? news : "" });
+  const loaded = useApi<NeedExplanation>("/why", { object: `need/${name}`, at: at ?? undefined }, { version: at === null ? news : "", deadline: at === null ? undefined : PAST_DEADLINE });
   const shard = loaded.data?.shardId;
   const single = useApi<NeedList>(at === null && shard && !listed ? "/needs" : null, { shard, cluster, id: loaded.data?.needId, limit: 1 });
   const known = at === null ? (listed ?? single.data?.needs[0]) : undefined;
