@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from bigfleet.edge.clock import next_turn
 from bigfleet.web.live.hub import MOST_BEHIND, MOST_CLIENTS
 from tests.web.pages import Served, served
 
@@ -88,7 +89,7 @@ async def test_a_place_is_free_again_when_its_page_is_closed() -> None:
             assert len(page.live.hub.clients) == 1
         async with asyncio.timeout(PATIENCE_SECONDS):
             while page.live.hub.clients:
-                await asyncio.sleep(0.01)
+                await next_turn()
 
 
 async def test_a_client_that_does_not_read_is_closed() -> None:
@@ -97,14 +98,14 @@ async def test_a_client_that_does_not_read_is_closed() -> None:
         writer.write(b"GET /api/v1/stream?topics=scenario HTTP/1.1\r\nHost: localhost\r\n\r\n")
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not page.live.hub.clients:
-                await asyncio.sleep(0.01)
+                await next_turn()
             [client] = page.live.hub.clients
             now, piece = page.live.fleet.clock.now(), "x" * (MOST_BEHIND // 4)
             while not client.is_closed:
                 # Buffers of the system take some megabytes first.
                 now += 10**9
                 page.live.hub.offer("scenario", piece, now)
-                await asyncio.sleep(0)
+                await next_turn()
             while await reader.read(2**16):
                 pass
         writer.close()
