@@ -29,7 +29,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
-from bigfleet.model.figures import ShardFigures
+from bigfleet.model.figures import CostAxis, ShardFigures
 from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
@@ -500,8 +500,8 @@ class ScriptedAdmin:
         self.asked.append(("counterfactual", call))
         return counterfactual_answer.ANSWER
 
-    async def figures(self) -> ShardFigures:
-        self.asked.append(("figures",))
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
+        self.asked.append(("figures", axes))
         return figures_answer.FIGURES
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:

@@ -15,6 +15,7 @@ from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
+from bigfleet.model.figures import CostAxis
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -188,7 +189,11 @@ CALLS: dict[str, Exchange] = {
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         counterfactual_answer.ANSWER,
     ),
-    "figures": (lambda c: c.figures(), ("figures",), figures_answer.FIGURES),
+    "figures": (
+        lambda c: c.figures(axes=[CostAxis.ZONE]),
+        ("figures", (CostAxis.ZONE,)),
+        figures_answer.FIGURES,
+    ),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (

@@ -20,6 +20,7 @@ class CostAxis(StrEnum):
     TYPE = "type"
     ZONE = "zone"
     PRIORITY = "priority"
+    CAPACITY = "capacity"
 
 
 @dataclass(frozen=True, slots=True)

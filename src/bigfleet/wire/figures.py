@@ -3,11 +3,13 @@
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.figures import (
     ClassCounts,
+    CostAxis,
     DurationCounts,
     MachineSort,
     ShardFigures,
     SpendingRow,
 )
+from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.record_codecs import RecordCodec
 
 FIGURES = RecordCodec(
@@ -20,3 +22,12 @@ FIGURES = RecordCodec(
     classes=RecordCodec(ClassCounts, pb.ClassCounts),
     durations=RecordCodec(DurationCounts, pb.DurationCounts),
 )
+
+
+def axes_in(request: pb.GetFiguresRequest) -> tuple[tuple[CostAxis, ...]]:
+    """Raises Rejected where an axis is not one."""
+    known = {str(axis): axis for axis in CostAxis}
+    if odd := [name for name in request.axes if name not in known]:
+        text = f"axes: {odd[0][:100]!r} is not one; there are {', '.join(known)}"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return (tuple(known[name] for name in request.axes),)

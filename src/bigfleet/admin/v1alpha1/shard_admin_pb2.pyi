@@ -5056,12 +5056,19 @@ Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015
 class GetFiguresRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    AXES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def axes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What spending is told by: cluster, type, zone, priority, capacity; none: by all of them."""
+
     def __init__(
         self,
+        *,
+        axes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5234,7 +5241,7 @@ class SpendingRow(_message.Message):
     EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
     PINNED_FIELD_NUMBER: _builtins.int
     axis: _builtins.str
-    """cluster, type, zone or priority."""
+    """cluster, type, zone, priority or capacity."""
     name: _builtins.str
     """Empty: no cluster has them, or they have no type, zone or stamped priority. `other`: the sum of
     what has no row of its own.

@@ -5,6 +5,7 @@ Counters are read anew each time.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bigfleet.edge.counts import FAST, Counts, Histogram
@@ -14,6 +15,7 @@ from bigfleet.engine.spending import spending_of
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.figures import (
     ClassCounts,
+    CostAxis,
     DurationCounts,
     MachineSort,
     ShardFigures,
@@ -49,7 +51,8 @@ class Figures:
         #: Held while a cycle is counted: others that ask wait for the same answer.
         self._counting = asyncio.Lock()
 
-    async def now(self) -> ShardFigures:
+    async def now(self, axes: Sequence[CostAxis] = ()) -> ShardFigures:
+        """Spending by these axes; none: by all."""
         found, state = await self._of_last_cycle(), self._state
         counts = state.effects.counts
         return ShardFigures(
@@ -61,7 +64,7 @@ class Figures:
             sessions=len(state.parts.sessions),
             shortfalls=state.decision_loop.ledger.unsatisfied,
             sorts=found.sorts,
-            spending=found.spending,
+            spending=tuple(row for row in found.spending if not axes or row.axis in axes),
             classes=found.classes,
             demand_by_bucket=dict(found.demand_by_bucket),
             actions={k.label: int(counts.of("actions_total", kind=k.label)) for k in ActionKind},

@@ -17,7 +17,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
-from bigfleet.model.figures import ShardFigures
+from bigfleet.model.figures import CostAxis, ShardFigures
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -305,8 +305,8 @@ class AdminAnswers:
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
 
-    async def figures(self) -> ShardFigures:
-        return await self._figures.now()
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
+        return await self._figures.now(axes)
 
     def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
         return self._journal_streams.tail(call)
