@@ -29,7 +29,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
-from bigfleet.model.figures import CostAxis, ShardFigures
+from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
@@ -503,6 +503,10 @@ class ScriptedAdmin:
     async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
         self.asked.append(("figures", axes))
         return figures_answer.FIGURES
+
+    async def available(self, call: AvailableCall) -> AvailableList:
+        self.asked.append(("available", call))
+        return figures_answer.AVAILABLE
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

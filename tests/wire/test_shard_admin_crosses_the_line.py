@@ -15,7 +15,7 @@ from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
-from bigfleet.model.figures import CostAxis
+from bigfleet.model.figures import AvailableCall, CostAxis
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -188,6 +188,11 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         counterfactual_answer.ANSWER,
+    ),
+    "what is available": (
+        lambda c: c.available(AvailableCall("shop", 7)),
+        ("available", AvailableCall("shop", 7)),
+        figures_answer.AVAILABLE,
     ),
     "figures": (
         lambda c: c.figures(axes=[CostAxis.ZONE]),

@@ -2,6 +2,9 @@
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.figures import (
+    AvailableCall,
+    AvailableList,
+    AvailableRow,
     ClassCounts,
     CostAxis,
     DurationCounts,
@@ -10,7 +13,7 @@ from bigfleet.model.figures import (
     SpendingRow,
 )
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.record_codecs import RecordCodec
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 
 FIGURES = RecordCodec(
     ShardFigures,
@@ -31,3 +34,11 @@ def axes_in(request: pb.GetFiguresRequest) -> tuple[tuple[CostAxis, ...]]:
         text = f"axes: {odd[0][:100]!r} is not one; there are {', '.join(known)}"
         raise Rejected(Code.INVALID_ARGUMENT, text)
     return (tuple(known[name] for name in request.axes),)
+
+
+AVAILABLE_CALL = RecordCodec(AvailableCall, pb.ListAvailableRequest, limit=NOT_NEGATIVE)
+AVAILABLE = RecordCodec(
+    AvailableList,
+    pb.ListAvailableResponse,
+    rows=RecordCodec(AvailableRow, pb.AvailableRow, fingerprint="profile_fingerprint"),
+)

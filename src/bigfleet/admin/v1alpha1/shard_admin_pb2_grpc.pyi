@@ -90,6 +90,8 @@ class ShardAdminStub:
     """
     GetFigures: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]
     """What the last cycle had of each sort of machines, what they cost, and counters."""
+    ListAvailable: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListAvailableRequest, _shard_admin_pb2.ListAvailableResponse]
+    """What clusters could still get, for each profile they ask for."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -152,6 +154,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """
     GetFigures: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]  # type: ignore[assignment]
     """What the last cycle had of each sort of machines, what they cost, and counters."""
+    ListAvailable: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListAvailableRequest, _shard_admin_pb2.ListAvailableResponse]  # type: ignore[assignment]
+    """What clusters could still get, for each profile they ask for."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
@@ -379,5 +383,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.GetFiguresResponse, _abc.Awaitable[_shard_admin_pb2.GetFiguresResponse]]:
         """What the last cycle had of each sort of machines, what they cost, and counters."""
+
+    @_abc_1.abstractmethod
+    def ListAvailable(
+        self,
+        request: _shard_admin_pb2.ListAvailableRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ListAvailableResponse, _abc.Awaitable[_shard_admin_pb2.ListAvailableResponse]]:
+        """What clusters could still get, for each profile they ask for."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
