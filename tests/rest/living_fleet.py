@@ -15,6 +15,8 @@ from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.web.app import application
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.history import Samples
+from bigfleet.web.live.live import Live
+from bigfleet.web.live.rings import Rings
 from bigfleet.web.safety import WebPolicy
 from bigfleet.web.server import WebServer
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -28,7 +30,10 @@ OURS = {"X-BigFleet": "1"}
 
 
 class KeptSamples:
-    """A history with one gap."""
+    """A history with one gap, and no overview: shards are asked for it."""
+
+    def overview(self) -> dict[str, Any] | None:
+        return None
 
     def samples(self, shard: str, seconds: int, step: int) -> Samples:
         times = list(range(1_000_000, 1_000_000 + 3 * step, step))
@@ -107,7 +112,8 @@ async def _start(closing: AsyncExitStack) -> LivingFleet:
     partial = replace(shown, shards={**shards, "shard-9": silent})
     ports, log = [], LinesKept()
     for fleet in (shown, partial):
-        server = WebServer(application(fleet, WebPolicy(writes=True), log), lambda: None)
+        live = Live(fleet, Rings(), log)
+        server = WebServer(application(live, WebPolicy(writes=True), log), live.end_streams)
         closing.push_async_callback(server.stop)
         ports.append(await server.start("127.0.0.1:0"))
     return LivingFleet(ports[0], local, shown, ports[1], log)

@@ -4,7 +4,6 @@ import pytest
 
 from bigfleet.web import further_schemas as shapes
 from bigfleet.web.routes.costs import red_flags
-from bigfleet.web.routes.overview import sentence_of
 from bigfleet.web.schemas import problems_in
 from tests.rest.living_fleet import LivingFleet
 
@@ -90,20 +89,3 @@ def test_red_flags_are_workloads_on_spot_that_should_not_be() -> None:
         ("warn", "2", 3),
     ]
     assert found[0]["message"] == "1 Spot machine run workloads never to be interrupted"
-
-
-def test_the_sentence_is_honest_about_who_waits() -> None:
-    quiet = {
-        "needs": {"met": 3, "arriving": 0, "blocked": 0, "short": 0},
-        "shardsDown": [],
-        "rebuilding": False,
-        "pauses": [],
-        "machines": 1204,
-        "dollarsPerHour": 41.2,
-        "thrash": 0,
-    }
-    assert sentence_of(quiet) == "All demand met; 1,204 machines, $41.20/h, calm"
-    waiting = {**quiet, "needs": {"met": 3, "arriving": 1, "blocked": 0, "short": 2}}
-    assert sentence_of(waiting).startswith("2 short, 1 arriving of 6 needs; ")
-    assert "all demand met" not in sentence_of({**quiet, "rebuilding": True}).lower()
-    assert "1 paused" in sentence_of({**quiet, "pauses": [{}]})

@@ -46,7 +46,7 @@ def spending_of(snapshot: Snapshot) -> list[SpendingRow]:
             priorities,
             np.where(assigned, level_of.ravel()[stamp], len(priorities) - 1),
         ),
-        (CostAxis.CAPACITY, capacities, offerings.capacity_type[offering]),
+        (CostAxis.CAPACITY, capacities, offerings.capacity_type[offering].astype(np.int64)),
     )
     return [row for axis, names, name in axes for row in _rows(axis, names, name, kind, facts)]
 

@@ -97,7 +97,9 @@ class Overview(Shape, kw_only=True):
     dollars_per_hour: float | None
     idle_dollars_per_hour: float | None
     cycle_p50_seconds: float | None
-    actions_total: Counts
+    actions_per_minute: dict[str, float]
+    stuck_pods: Count
+    calm_since_unix_nanos: int | None
     findings: list[FindingShape]
     thrash: Count
     pauses: list[PauseDocument]

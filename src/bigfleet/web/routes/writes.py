@@ -5,8 +5,8 @@ The same calls as of the command line: to the coordinator, so that shards that s
 it, and to every shard that is meant, so that it holds now.
 """
 
-import secrets
 from dataclasses import dataclass
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
@@ -60,7 +60,10 @@ class WriteRoutes:
             tuple(_KINDS[kind] for kind in said.kinds),
         )
         audit = _audit(said.owner, said.reason)
-        call = PauseCall(audit, scope, said.ttl_seconds, said.no_expiry, secrets.token_hex(5))
+        # One id everywhere: the coordinator and its shards know it as the same pause.
+        made_of = f"{self.fleet.clock.now()}\0{audit}\0{scope}"
+        pause_id = sha256(made_of.encode(errors="replace")).hexdigest()[:10]
+        call = PauseCall(audit, scope, said.ttl_seconds, said.no_expiry, pause_id)
         warnings: list[str] = []
         if self.fleet.coordinator is not None:
             try:
