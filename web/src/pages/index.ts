@@ -22,6 +22,7 @@ export const PAGES: readonly Page[] = [
   { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], load: () => import("./map") },
   { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], load: () => import("./needs") },
   { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], load: () => import("./decisions") },
+  { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {
