@@ -23,6 +23,7 @@ export const PAGES: readonly Page[] = [
   { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], load: () => import("./needs") },
   { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], load: () => import("./decisions") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
+  { title: "Clusters", icon: "clusters", key: "c", paths: ["/clusters", "/clusters/:id"], load: () => import("./clusters") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {
