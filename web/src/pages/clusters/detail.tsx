@@ -15,6 +15,7 @@ import { Prose } from "../../ui/prose";
 import { Empty, Partial, View } from "../../ui/states";
 import { Age, Ago, Count, Name, Percent, PerHour } from "../../ui/values";
 import { capacityOf, idOf, type MachineRow, sinceOf, stateOf } from "../machines/rows";
+import { fateOf } from "../decisions/feed";
 import { firstReason, groupText } from "../needs/shapes";
 import type { NeedList } from "../needs/types";
 import { Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
@@ -25,6 +26,10 @@ import type { Cluster, ClusterDetail, Quarantine } from "./types";
 const EVERY = 3_000;
 const NEEDS_SHOWN = 50;
 const MACHINES_SHOWN = 12;
+/** Most of them may have been held back: only what was started is shown. */
+const DECISIONS_ASKED = 200;
+const DECISIONS_SHOWN = 8;
+const started = (rows: readonly Decision[]): readonly Decision[] => rows.filter((row) => fateOf(row) !== "stopped").slice(0, DECISIONS_SHOWN);
 
 function Tiles({ cluster }: { cluster: Cluster }) {
   const pods = useStore(overview)?.pods?.[cluster.id];
@@ -167,17 +172,17 @@ function HintsCard({ id }: { id: string }) {
 function DisruptionsCard({ id }: { id: string }) {
   const version = useResets();
   const at = useAt();
-  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { cluster: id, kind: "Preempt,Reclaim", limit: 8, before: at === null ? undefined : at + 1 }, { version, every: EVERY });
+  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { cluster: id, kind: "Preempt,Reclaim", limit: DECISIONS_ASKED, before: at === null ? undefined : at + 1 }, { version, every: EVERY });
   return (
     <Card title="Machines taken from it" source={{ route: `/decisions?cluster=${id}&kind=Preempt,Reclaim`, command: `bigfleet why cluster/${id}` }} actions={<Link to={linkTo("/decisions", { cluster: id, kind: "Preempt,Reclaim" })}>All</Link>} flush>
-      <View of={loaded} height={110} empty={(data) => (data.decisions.length === 0 ? <Empty title="Nothing was taken" height={80}><p>Preempted and reclaimed machines appear here.</p></Empty> : null)}>
+      <View of={loaded} height={110} empty={(data) => (started(data.decisions).length === 0 ? <Empty title="Nothing was taken lately" height={80}><p>{data.decisions.length > 0 ? `Of the last ${format.count(data.decisions.length)} decisions to take a machine from it, rails held all back.` : "Preempted and reclaimed machines appear here."}</p></Empty> : null)}>
         {(data) => (
           <ul className="clusters-rows">
-            {data.decisions.map((row) => (
+            {started(data.decisions).map((row) => (
               <li key={row.id}>
                 <span className="clusters-when"><Ago nanos={row.atUnixNanos} /></span>
                 <span className="clusters-main"><Link to={linkTo("/decisions", { decision: decisionName(row.id), cluster: id, kind: "Preempt,Reclaim" })}><bdi className="clusters-sentence">{sentenceOf(row)}</bdi></Link></span>
-                <Pill>{row.disposition === "enqueued" ? (row.outcome ?? "under way") : (row.disposition ?? "")}</Pill>
+                <Pill tone={fateOf(row) === "done" ? "good" : fateOf(row) === "failed" ? "danger" : "info"} tip={row.outcome ?? undefined}>{fateOf(row) === "done" ? "done" : fateOf(row) === "failed" ? "cancelled" : "under way"}</Pill>
               </li>
             ))}
           </ul>
@@ -220,7 +225,7 @@ export function ClusterPage({ id }: { id: string }) {
     <div className="clusters stack">
       <div className="page-head">
         <h1><Link className="clusters-back" to={linkTo("/clusters")}>Clusters</Link> <span className="dim">/</span> <bdi>{id}</bdi></h1>
-        {cluster && <Marks marks={marksOf(cluster, quarantine)} />}
+        {cluster && marksOf(cluster, quarantine).length > 0 && <Marks marks={marksOf(cluster, quarantine)} />}
         <div className="row">{cluster && <PauseButton cluster={id} onDone={loaded.reload} />}</div>
       </div>
       {at !== null && <Partial warnings={["This page shows now; decisions are those up to the chosen cycle."]} />}

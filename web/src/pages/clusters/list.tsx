@@ -11,7 +11,7 @@ import { Link } from "../../ui/basics";
 import { Card, Tile } from "../../ui/card";
 import { Empty, Partial, View } from "../../ui/states";
 import { type Column, formatSort, parseSort, Table } from "../../ui/table";
-import { Ago, Count, Name, PerHour } from "../../ui/values";
+import { Age, Ago, Count, Name, PerHour } from "../../ui/values";
 import { Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
 import { marksOf, rollupQuarantine, sorted } from "./standing";
 import type { Cluster, ClusterList, Pods, Quarantine } from "./types";
@@ -21,35 +21,35 @@ const EVERY = 3_000;
 function columns(pods: Readonly<Record<string, Pods>>, quarantines: readonly Quarantine[]): readonly Column<Cluster>[] {
   return [
     {
-      key: "id", title: "Cluster", width: 170, grow: true, sortable: true,
+      key: "id", title: "Cluster", width: 130, grow: true, sortable: true,
       cell: (row) => <span className="clusters-two"><Link to={linkTo(objectPath("clusters", row.id))}><Name>{row.id}</Name></Link><span className="clusters-sub"><bdi>{row.shardId ?? "no shard"}</bdi></span></span>,
     },
     {
-      key: "demand", title: "Demand met", tip: "Its Needs by state", width: 190, sortable: true,
+      key: "demand", title: "Demand met", tip: "Its Needs by state", width: 172, sortable: true,
       cell: (row) => <span className="clusters-two"><NeedsBar cluster={row} /><span className="clusters-sub">{needsText(row.needs)}</span></span>,
     },
     {
-      key: "stuck", title: "Pods", tip: "Stuck: the machines of their Need are there, and they found no place", width: 150, sortable: true,
+      key: "stuck", title: "Pods", tip: "Stuck: the machines of their Need are there, and they found no place", width: 134, sortable: true,
       cell: (row) => {
         const { main, sub, bad } = podsText(pods[row.id], row);
         return <span className="clusters-two"><span className={bad && !pods[row.id] ? "clusters-bad" : ""}>{main}</span><span className={`clusters-sub ${bad && pods[row.id] ? "clusters-bad" : ""}`}>{sub}</span></span>;
       },
     },
     {
-      key: "nodes", title: "Nodes", tip: "As its operator reports them", width: 126,
+      key: "nodes", title: "Nodes", tip: "As its operator reports them", width: 112,
       cell: (row) => { const { main, sub } = nodesText(row); return <span className="clusters-two"><span className={main === "unknown" ? "unknown" : ""}>{main}</span><span className="clusters-sub">{sub}</span></span>; },
     },
     {
-      key: "requests", title: "Requests", tip: "CapacityRequests: pending of all", width: 96,
+      key: "requests", title: "Requests", tip: "CapacityRequests: pending of all", width: 92,
       cell: (row) => (row.session?.report ? `${format.count(row.capacityRequestsPending)} of ${format.count(row.capacityRequests)}` : <span className="unknown" data-tip={row.error}>unknown</span>),
     },
-    { key: "machines", title: "Machines", width: 94, align: "right", sortable: true, cell: (row) => <Count v={row.machines} why={row.error} unit="machines" /> },
-    { key: "cost", title: "$/h", width: 92, align: "right", sortable: true, cell: (row) => <PerHour v={row.dollarsPerHour} why={row.error} /> },
+    { key: "machines", title: "Machines", width: 88, align: "right", sortable: true, cell: (row) => <Count v={row.machines} why={row.error} unit="machines" /> },
+    { key: "cost", title: "$/h", width: 88, align: "right", sortable: true, cell: (row) => <PerHour v={row.dollarsPerHour} why={row.error} /> },
     {
-      key: "rollup", title: "Last roll-up", tip: "When it last said what it needs; below, since when its stream is open", width: 128, sortable: true,
-      cell: (row) => <span className="clusters-two"><Ago nanos={row.session?.lastRollupUnixNanos} /><span className="clusters-sub">{row.connected ? <>stream <Ago nanos={row.session?.connectedUnixNanos} /></> : "no stream"}</span></span>,
+      key: "rollup", title: "Last roll-up", tip: "When it last said what it needs; below, since when its stream is open", width: 124, sortable: true,
+      cell: (row) => <span className="clusters-two"><Ago nanos={row.session?.lastRollupUnixNanos} /><span className="clusters-sub">{row.connected ? <>open <Age nanos={row.session?.connectedUnixNanos} /></> : "no stream"}</span></span>,
     },
-    { key: "marks", title: "Holds", tip: "Pauses, quarantines, refused roll-ups", width: 150, cell: (row) => <Marks marks={marksOf(row, rollupQuarantine(row, quarantines))} /> },
+    { key: "marks", title: "Holds", tip: "Pauses, quarantines, refused roll-ups", width: 112, cell: (row) => <Marks marks={marksOf(row, rollupQuarantine(row, quarantines))} /> },
   ];
 }
 
