@@ -29,6 +29,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
+from bigfleet.model.figures import ShardFigures
 from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
@@ -116,7 +117,7 @@ from bigfleet.model.what_if import (
     WhatIfSide,
 )
 from bigfleet.wire.shard_admin import MachineListing
-from tests.wire import counterfactual_answer, thrash_answers
+from tests.wire import counterfactual_answer, figures_answer, thrash_answers
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
 PAUSE = Pause(
@@ -498,6 +499,10 @@ class ScriptedAdmin:
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
         self.asked.append(("counterfactual", call))
         return counterfactual_answer.ANSWER
+
+    async def figures(self) -> ShardFigures:
+        self.asked.append(("figures",))
+        return figures_answer.FIGURES
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

@@ -64,7 +64,7 @@ from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
-from tests.wire import admin, counterfactual_answer, thrash_answers
+from tests.wire import admin, counterfactual_answer, figures_answer, thrash_answers
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
@@ -188,6 +188,7 @@ CALLS: dict[str, Exchange] = {
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         counterfactual_answer.ANSWER,
     ),
+    "figures": (lambda c: c.figures(), ("figures",), figures_answer.FIGURES),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (

@@ -17,6 +17,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.counterfactuals import part_of_cluster as own_part
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.figures import ShardFigures
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -61,6 +62,7 @@ from bigfleet.wire import counterfactuals
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
+from bigfleet.wire.figures import FIGURES
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
@@ -177,6 +179,7 @@ class ShardAdminHandler(ReportHandler, JournalHandler, Protocol):
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
+    async def figures(self) -> ShardFigures: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -538,6 +541,9 @@ class ShardAdminClient(WhatIfClient):
         ShardAdminHandler.cycle,
         CYCLE_VIEW,
         "why",
+    )
+    figures = SHARD_ADMIN.read(
+        "GetFigures", pb.GetFiguresRequest, no_arguments, ShardAdminHandler.figures, FIGURES
     )
     tail_journal = SHARD_ADMIN.stream(
         "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in

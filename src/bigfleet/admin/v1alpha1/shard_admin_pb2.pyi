@@ -5051,3 +5051,282 @@ class CounterfactualLoser(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015
+
+@_typing.final
+class GetFiguresRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFiguresRequest: _TypeAlias = GetFiguresRequest  # noqa: Y015
+
+@_typing.final
+class GetFiguresResponse(_message.Message):
+    """Of the last finished cycle; counters are since the shard started."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class DemandByBucketEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ActionsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SHARD_ID_FIELD_NUMBER: _builtins.int
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_FIELD_NUMBER: _builtins.int
+    SORTS_FIELD_NUMBER: _builtins.int
+    SPENDING_FIELD_NUMBER: _builtins.int
+    CLASSES_FIELD_NUMBER: _builtins.int
+    DEMAND_BY_BUCKET_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    PROPOSALS_COMMITTED_FIELD_NUMBER: _builtins.int
+    PROPOSALS_CONFLICTING_FIELD_NUMBER: _builtins.int
+    EDGES_FIELD_NUMBER: _builtins.int
+    DURATIONS_FIELD_NUMBER: _builtins.int
+    shard_id: _builtins.str
+    shard_epoch: _builtins.int
+    cycle: _builtins.int
+    """0: nothing was computed yet."""
+    computed_at_unix_nanos: _builtins.int
+    machines: _builtins.int
+    sessions: _builtins.int
+    shortfalls: _builtins.int
+    proposals_committed: _builtins.int
+    proposals_conflicting: _builtins.int
+    @_builtins.property
+    def sorts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineSort]: ...
+    @_builtins.property
+    def spending(self) -> _containers.RepeatedCompositeFieldContainer[Global___SpendingRow]: ...
+    @_builtins.property
+    def classes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClassCounts]:
+        """Needs by class of priority, the highest first."""
+
+    @_builtins.property
+    def demand_by_bucket(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Need rows by label of their interruption penalty."""
+
+    @_builtins.property
+    def actions(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Actions handed on, by kind."""
+
+    @_builtins.property
+    def edges(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Upper edges of the durations, in seconds."""
+
+    @_builtins.property
+    def durations(self) -> _containers.RepeatedCompositeFieldContainer[Global___DurationCounts]: ...
+    def __init__(
+        self,
+        *,
+        shard_id: _builtins.str = ...,
+        shard_epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        computed_at_unix_nanos: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        sessions: _builtins.int = ...,
+        shortfalls: _builtins.int = ...,
+        sorts: _abc.Iterable[Global___MachineSort] | None = ...,
+        spending: _abc.Iterable[Global___SpendingRow] | None = ...,
+        classes: _abc.Iterable[Global___ClassCounts] | None = ...,
+        demand_by_bucket: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        actions: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        proposals_committed: _builtins.int = ...,
+        proposals_conflicting: _builtins.int = ...,
+        edges: _abc.Iterable[_builtins.float] | None = ...,
+        durations: _abc.Iterable[Global___DurationCounts] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "classes", b"classes", "computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "demand_by_bucket", b"demand_by_bucket", "durations", b"durations", "edges", b"edges", "machines", b"machines", "proposals_committed", b"proposals_committed", "proposals_conflicting", b"proposals_conflicting", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "sorts", b"sorts", "spending", b"spending"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFiguresResponse: _TypeAlias = GetFiguresResponse  # noqa: Y015
+
+@_typing.final
+class MachineSort(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    PENALTY_BUCKET_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    state: _provider_pb2.MachineState.ValueType
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    penalty_bucket: _builtins.str
+    """Label of the stamped interruption penalty, such as 0.5 or pinned."""
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        penalty_bucket: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_type", b"capacity_type", "machines", b"machines", "penalty_bucket", b"penalty_bucket", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineSort: _TypeAlias = MachineSort  # noqa: Y015
+
+@_typing.final
+class SpendingRow(_message.Message):
+    """Machines of one name on an axis, in one state, of one capacity type; none are Speculative."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AXIS_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    UNPRICED_FIELD_NUMBER: _builtins.int
+    DOLLARS_PER_HOUR_FIELD_NUMBER: _builtins.int
+    EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    axis: _builtins.str
+    """cluster, type, zone or priority."""
+    name: _builtins.str
+    """Empty: no cluster has them, or they have no type, zone or stamped priority. `other`: the sum of
+    what has no row of its own.
+    """
+    state: _provider_pb2.MachineState.ValueType
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    machines: _builtins.int
+    unpriced: _builtins.int
+    """Of them, those with the price 0."""
+    dollars_per_hour: _builtins.float
+    """Billed."""
+    expected_interruption_per_hour: _builtins.float
+    """Declared: probability times penalty, of Configured machines without the pinned ones."""
+    pinned: _builtins.int
+    """Configured machines that may be interrupted although their workload never may."""
+    def __init__(
+        self,
+        *,
+        axis: _builtins.str = ...,
+        name: _builtins.str = ...,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        machines: _builtins.int = ...,
+        unpriced: _builtins.int = ...,
+        dollars_per_hour: _builtins.float = ...,
+        expected_interruption_per_hour: _builtins.float = ...,
+        pinned: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axis", b"axis", "capacity_type", b"capacity_type", "dollars_per_hour", b"dollars_per_hour", "expected_interruption_per_hour", b"expected_interruption_per_hour", "machines", b"machines", "name", b"name", "pinned", b"pinned", "state", b"state", "unpriced", b"unpriced"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SpendingRow: _TypeAlias = SpendingRow  # noqa: Y015
+
+@_typing.final
+class ClassCounts(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRIORITY_CLASS_FIELD_NUMBER: _builtins.int
+    MET_FIELD_NUMBER: _builtins.int
+    ARRIVING_FIELD_NUMBER: _builtins.int
+    BLOCKED_FIELD_NUMBER: _builtins.int
+    SHORT_FIELD_NUMBER: _builtins.int
+    priority_class: _builtins.str
+    met: _builtins.int
+    arriving: _builtins.int
+    blocked: _builtins.int
+    short: _builtins.int
+    def __init__(
+        self,
+        *,
+        priority_class: _builtins.str = ...,
+        met: _builtins.int = ...,
+        arriving: _builtins.int = ...,
+        blocked: _builtins.int = ...,
+        short: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "blocked", b"blocked", "met", b"met", "priority_class", b"priority_class", "short", b"short"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClassCounts: _TypeAlias = ClassCounts  # noqa: Y015
+
+@_typing.final
+class DurationCounts(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    TOTAL_SECONDS_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    """Empty: the whole cycle."""
+    total_seconds: _builtins.float
+    @_builtins.property
+    def counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """By upper edge, and one more for what is above all of them."""
+
+    def __init__(
+        self,
+        *,
+        phase: _builtins.str = ...,
+        counts: _abc.Iterable[_builtins.int] | None = ...,
+        total_seconds: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "phase", b"phase", "total_seconds", b"total_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DurationCounts: _TypeAlias = DurationCounts  # noqa: Y015

@@ -88,6 +88,8 @@ class ShardAdminStub:
     """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
     Needs, and is told of changes of them only.
     """
+    GetFigures: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]
+    """What the last cycle had of each sort of machines, what they cost, and counters."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -148,6 +150,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
     Needs, and is told of changes of them only.
     """
+    GetFigures: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]  # type: ignore[assignment]
+    """What the last cycle had of each sort of machines, what they cost, and counters."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
@@ -367,5 +371,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         """The smallest changes that would satisfy a Need; changes nothing. A cluster may ask about its own
         Needs, and is told of changes of them only.
         """
+
+    @_abc_1.abstractmethod
+    def GetFigures(
+        self,
+        request: _shard_admin_pb2.GetFiguresRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetFiguresResponse, _abc.Awaitable[_shard_admin_pb2.GetFiguresResponse]]:
+        """What the last cycle had of each sort of machines, what they cost, and counters."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -17,6 +17,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.figures import ShardFigures
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -63,6 +64,7 @@ from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierVie
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.driving.figures import Figures
 from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.what_ifs import WhatIfs
@@ -112,6 +114,7 @@ class AdminAnswers:
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
         self._explanations = Explanations(state, journal, stopwatch)
+        self._figures = Figures(state)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
 
     async def status(self) -> ShardStatus:
@@ -301,6 +304,9 @@ class AdminAnswers:
 
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
+
+    async def figures(self) -> ShardFigures:
+        return await self._figures.now()
 
     def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
         return self._journal_streams.tail(call)
