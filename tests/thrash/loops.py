@@ -53,6 +53,8 @@ class WatchedLoop:
     #: Every action, in order.
     trace: list[TraceAction] = field(default_factory=list)
     cycle: int = 0
+    #: Of the last cycle.
+    decision: SomeDecision | None = None
     _leaving: dict[str, ActionKind] = field(default_factory=dict)
 
     def run(self, cycles: int) -> list[Sighting]:
@@ -82,6 +84,7 @@ class WatchedLoop:
                 self._leaving[action.machine] = action.kind
         self._settle(decision)
         self._complete()
+        self.decision = decision
         return decision
 
     def count(self, kind: ActionKind, cluster: str = "") -> int:
@@ -137,6 +140,7 @@ class WatchedLoop:
             preemptor=verdict.need.key,
             frees=machine.effective_allocatable,
             deficit=_deficit(decision, verdict),
+            domain=verdict.domain or "",
         )
 
 

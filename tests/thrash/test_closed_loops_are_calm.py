@@ -3,7 +3,7 @@
 An engine that forgets its reservations is caught, with a witness a person can read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -12,12 +12,14 @@ import pytest
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.fleet import Fleet, FleetMachine
 from bigfleet.model.machines import Machine, MachineState
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.thrash import ThrashKind
 from bigfleet.plan.cycle import decide_fleet
 from bigfleet.thrash.detector import Detector
 from bigfleet.thrash.findings import Findings, findings_of, sentence_of
 from tests.closedloop.laws import slow_world
 from tests.closedloop.simulator import Simulator
+from tests.generated.agreement import SomeDecision, SomeVerdict
 from tests.generated.fleets import fleet_of_seed
 from tests.thrash.loops import Decide, WatchedLoop, as_a_shard_starts, without_reservations
 from tests.worlds.fleets import NOW, fleet_of
@@ -29,13 +31,19 @@ DRAINS = {"v-0": 10, "v-1": 60, "v-2": 300, "v-3": 600}
 CYCLES = 120
 #: Two gangs of one profile swap racks before an order of theirs is there (30146), a gang chooses
 #: another rack (20013, 30233, 30689), a machine that was given back covers the Need another one was
-#: preempted for (20053). In 30984 a gang that fits no rack sees machines that plain Needs take.
-RETURNS_WHILE_SETTLING = (20013, 20053, 30146, 30233, 30689, 30984)
+#: preempted for (20053). In 30984 a gang that fits no rack sees machines that plain Needs take. In
+#: 33370 an order is Idle and no one's for a cycle: another gang has it, and the machine that was
+#: given back for it goes from cluster to cluster, and back.
+RETURNS_WHILE_SETTLING = (20013, 20053, 30146, 30233, 30689, 30984, 33370)
 #: ADR-0015: gangs that fit no rack swapped theirs (30806), or a parked one left its own (30751); a
-#: machine created within the cycle that found nothing to do (31010); no clock (33041).
-ONCE_NOT_CALM = (30751, 30806, 31010, 33041)
+#: machine created within the cycle that found nothing to do (31010); no clock (33041); a gang that
+#: preempts in the rack it went to (31484, 32213); one that is tried again, goes to another rack and
+#: back, because a higher gang is credited otherwise then (32205), or buys what was released while
+#: it was parked (33963, 34271, 34354).
+ONCE_NOT_CALM = (30751, 30806, 31010, 31484, 32205, 32213, 33041, 33963, 34271, 34354)
 #: What may be seen while a fleet settles to a demand that has just arrived.
-SETTLES = (ThrashKind.RETURN, ThrashKind.REBUY)
+RETURNS = (ThrashKind.RETURN, ThrashKind.PING_PONG)
+SETTLES = (*RETURNS, ThrashKind.REBUY)
 
 
 @dataclass(slots=True)
@@ -105,17 +113,20 @@ def test_preemption_stability_a_victim_resubmitted_unchanged_preempts_nothing_mo
     assert len(bound_to(loop, "train")) == len(bound_to(loop, "batch")) == 2
 
 
-def settle(loop: WatchedLoop) -> list[str]:
+def settle(loop: WatchedLoop, since: int | None = None) -> list[str]:
     """Until a cycle finds nothing to do, nothing under way and nothing reserved; what went wrong
-    before."""
-    known, last, is_still = len(loop.found), loop.cycle + CYCLES, False
+    before. `since`: how much had been seen when it began; None: it begins now."""
+    known = len(loop.found) if since is None else since
+    last, is_still = loop.cycle + CYCLES, False
     while not is_still:
         assert loop.cycle < last, "it does not settle"
         # What is complete within the time of a cycle is seen by the next decision only.
         busy = loop.world.moving or loop.world.fleet.memory.reservations
         is_still = not (loop.run_cycle().actions or busy)
     seen = loop.found[known:]
-    returned = [each.last.machine for each in seen if each.kind is ThrashKind.RETURN]
+    # A return from another cluster is two sightings of one Bootstrap.
+    came = {(each.last.machine, each.at) for each in seen if each.kind in RETURNS}
+    returned = [machine for machine, _ in came]
     twice = {machine for machine in returned if returned.count(machine) > 1}
     return [
         *(f"while it settles: {sentence_of(each)}" for each in seen if each.kind not in SETTLES),
@@ -124,12 +135,55 @@ def settle(loop: WatchedLoop) -> list[str]:
 
 
 def stay(loop: WatchedLoop) -> list[str]:
-    """Until time alone changes nothing any more, half an hour or more; everything that was seen."""
-    known, quiet, last = len(loop.found), 0, loop.cycle + CYCLES
+    """Until time alone changes nothing any more, half an hour or more; everything that was seen.
+
+    When a parked gang is tried again and takes something, the fleet settles anew.
+    """
+    told: list[str] = []
+    quiet, last = 0, loop.cycle + CYCLES
     while loop.cycle < last and quiet < (50 if waits_for_something(loop.world.fleet) else 2):
+        known, parked = len(loop.found), parked_gangs(loop)
         decision = loop.run_cycle()
         quiet = quiet + 1 if not decision.actions and not loop.world.moving else 0
-    return [f"at steady demand: {sentence_of(each)}" for each in loop.found[known:]]
+        if tried := {key: lack for key, lack in parked.items() if takes_something(key, decision)}:
+            told += [*settle(loop, known), *gains_nothing(loop, tried)]
+        else:
+            told += [f"at steady demand: {sentence_of(each)}" for each in loop.found[known:]]
+    return told
+
+
+def parked_gangs(loop: WatchedLoop) -> dict[NeedKey, float]:
+    """With the part of it that each lacks."""
+    found: dict[NeedKey, float] = {}
+    for each in loop.decision.verdicts if loop.decision else ():
+        if each.parked:
+            found[each.need.key] = found.get(each.need.key, 0.0) + lacks(each)
+    return found
+
+
+def lacks(verdict: SomeVerdict) -> float:
+    wanted = verdict.need.aggregate
+    return sum(amount / wanted[name] for name, amount in verdict.deficit.positive().amounts)
+
+
+def takes_something(key: NeedKey, decision: SomeDecision) -> bool:
+    taken = (a.need for a in decision.actions if a.need is not None)
+    return any(decision.verdicts[row].need.key == key for row in taken)
+
+
+def gains_nothing(loop: WatchedLoop, tried: Mapping[NeedKey, float]) -> list[str]:
+    """Machines may move for a gang that is tried again, if it has more in the end."""
+    assert loop.decision is not None
+    left = dict.fromkeys(tried, 0.0)
+    for each in loop.decision.verdicts:
+        if each.need.key in left:
+            left[each.need.key] += lacks(each)
+    return [
+        f"{key.cluster}/{key.group} was tried again for nothing: it lacked {before:.0%} of a"
+        f" dimension, and lacks {left[key]:.0%}"
+        for key, before in tried.items()
+        if left[key] >= before
+    ]
 
 
 def waits_for_something(fleet: Fleet) -> bool:
@@ -160,6 +214,7 @@ def assert_calm(seeds: Iterable[int]) -> None:
     bound for something else; and then a machine is lost. While that settles a machine may leave and
     return (law 5), but once, and nothing repeats. From then on demand is steady, and nothing goes
     back and forth: when reservations end, idle machines are released, parked gangs are tried again.
+    Where such a gang takes something, that settles as the rest did, and the gang has more then.
     """
     told: list[str] = []
     for seed in seeds:
