@@ -146,7 +146,9 @@ def stay(loop: WatchedLoop) -> list[str]:
         decision = loop.run_cycle()
         quiet = quiet + 1 if not decision.actions and not loop.world.moving else 0
         if tried := {key: lack for key, lack in parked.items() if takes_something(key, decision)}:
-            told += [*settle(loop, known), *gains_nothing(loop, tried)]
+            told += settle(loop, known)
+            if any(each.kind in RETURNS for each in loop.found[known:]):
+                told += gains_nothing(loop, tried)
         else:
             told += [f"at steady demand: {sentence_of(each)}" for each in loop.found[known:]]
     return told
@@ -172,7 +174,7 @@ def takes_something(key: NeedKey, decision: SomeDecision) -> bool:
 
 
 def gains_nothing(loop: WatchedLoop, tried: Mapping[NeedKey, float]) -> list[str]:
-    """Machines may move for a gang that is tried again, if it has more in the end."""
+    """Machines may go and come back for a gang that is tried again, if it has more in the end."""
     assert loop.decision is not None
     left = dict.fromkeys(tried, 0.0)
     for each in loop.decision.verdicts:
@@ -214,7 +216,8 @@ def assert_calm(seeds: Iterable[int]) -> None:
     bound for something else; and then a machine is lost. While that settles a machine may leave and
     return (law 5), but once, and nothing repeats. From then on demand is steady, and nothing goes
     back and forth: when reservations end, idle machines are released, parked gangs are tried again.
-    Where such a gang takes something, that settles as the rest did, and the gang has more then.
+    Where such a gang takes something, that settles as the rest did; if a machine returns meanwhile,
+    the gang has more in the end.
     """
     told: list[str] = []
     for seed in seeds:
