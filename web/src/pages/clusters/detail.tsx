@@ -12,7 +12,7 @@ import { Link, NeedStatePill, Pill, StateMark } from "../../ui/basics";
 import { Card, Tile } from "../../ui/card";
 import { Icon } from "../../ui/icons";
 import { Prose } from "../../ui/prose";
-import { Empty, Partial, View } from "../../ui/states";
+import { Empty, View } from "../../ui/states";
 import { Age, Ago, Count, Name, Percent, PerHour } from "../../ui/values";
 import { capacityOf, idOf, type MachineRow, sinceOf, stateOf } from "../machines/rows";
 import { fateOf } from "../decisions/feed";
@@ -215,7 +215,6 @@ function SessionCard({ cluster, quarantine }: { cluster: Cluster; quarantine: Qu
 
 export function ClusterPage({ id }: { id: string }) {
   const version = useResets();
-  const at = useAt();
   useStore(shown);
   const loaded = useApi<ClusterDetail>(`/clusters/${encodeURIComponent(id)}`, {}, { version, every: EVERY });
   const quarantines = useApi<{ quarantines: Quarantine[] }>("/quarantines", {}, { version, every: 3 * EVERY });
@@ -228,7 +227,6 @@ export function ClusterPage({ id }: { id: string }) {
         {cluster && marksOf(cluster, quarantine).length > 0 && <Marks marks={marksOf(cluster, quarantine)} />}
         <div className="row">{cluster && <PauseButton cluster={id} onDone={loaded.reload} />}</div>
       </div>
-      {at !== null && <Partial warnings={["This page shows now; decisions are those up to the chosen cycle."]} />}
       <View of={loaded} height={600} lines={9}>
         {(told) => (
           <div className="clusters stack">

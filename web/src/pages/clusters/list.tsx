@@ -4,12 +4,12 @@ import { useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { overview, useResets } from "../../core/live";
 import { shown } from "../../core/palette";
-import { linkTo, navigate, objectPath, useAt, useQueryState } from "../../core/router";
+import { linkTo, navigate, objectPath, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
 import { NEED_STATES } from "../../core/types";
 import { Link } from "../../ui/basics";
 import { Card, Tile } from "../../ui/card";
-import { Empty, Partial, View } from "../../ui/states";
+import { Empty, View } from "../../ui/states";
 import { type Column, formatSort, parseSort, Table } from "../../ui/table";
 import { Age, Ago, Count, Name, PerHour } from "../../ui/values";
 import { Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
@@ -71,7 +71,6 @@ function Tiles({ clusters }: { clusters: readonly Cluster[] }) {
 
 export function ClusterListPage() {
   const version = useResets();
-  const at = useAt();
   useStore(shown);
   const summary = useStore(overview);
   const [wanted, setWanted] = useQueryState("q");
@@ -92,7 +91,6 @@ export function ClusterListPage() {
         <h1>Clusters</h1>
         <div className="row"><label className="select"><span>Filter</span><input className="field" type="search" value={wanted} maxLength={200} spellCheck={false} placeholder="cluster or shard" onChange={(event) => setWanted(event.target.value)} /></label></div>
       </div>
-      {at !== null && <Partial warnings={["Clusters are shown as they are now: their past is in their Needs and decisions."]} />}
       {loaded.data && total > 0 && <Tiles clusters={loaded.data.clusters} />}
       <Card title="What each asks for and has" source={{ route: "/clusters,/quarantines", command: "bigfleet clusters" }} actions={<span className="dim" role="status">{loaded.data ? `${format.count(rows.length)} of ${format.plural(total, "cluster")} shown` : ""}</span>} flush>
         <View of={loaded} height={300} lines={6} empty={() => (total === 0

@@ -1,1 +1,0 @@
-function e(e){if(!e.machine||e.sentence.includes(e.machine))return e.sentence;let t=`${e.kind} ${e.machine}${e.cluster?` for ${e.cluster}`:``}`,n=e.need?e.sentence.replace(` for ${e.need}`,``):e.sentence;return n?`${t}: ${n}`:t}var t=e=>e.replace(/^action\//,``);export{e as n,t};
