@@ -51,6 +51,7 @@ class DaemonPage:
             face=face,
             version=version,
             writes=policy.writes,
+            history=rings,
         )
         context = server_context(tls, policy) if tls is not None else None
         self._page = WebPage(fleet, rings, policy, log, members=self._members, tls=context)
