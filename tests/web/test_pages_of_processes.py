@@ -89,8 +89,8 @@ async def test_a_token_opens_by_header_and_by_the_address_a_person_opens(tmp_pat
     async with launched(*shard_words(tmp_path, *words)) as process:
         port = await started(process)
         assert (await asked(port, "/api/v1/health")).status_code == 401
-        bearer = {"Authorization": f"Bearer {TOKEN}"}
-        assert (await asked(port, "/api/v1/health", **bearer)).status_code == 200
+        brought = await asked(port, "/api/v1/health", Authorization=f"Bearer {TOKEN}")
+        assert brought.status_code == 200
         first = await asked(port, f"/?token={TOKEN}")
         assert (first.status_code, first.headers["location"]) == (303, "/")
         cookie = first.headers["set-cookie"]
