@@ -49,7 +49,7 @@ async def test_a_page_is_told_of_every_cycle_and_sees_every_machine() -> None:
         assert {group["name"][0] for group in header["groups"]} == {"a", "b", "c"}
         names = [header["legend"]["state"][number] for number in columns["state"]]
         assert {"Speculative", "Idle"} <= set(names)
-        prices = {name[:2]: micros for name, micros in zip(ids, columns["priceMicros"], strict=True)}
+        prices = {name[:2]: price for name, price in zip(ids, columns["priceMicros"], strict=True)}
         assert (prices["bm"], prices["od"]) == (0, 380_000)
 
 
