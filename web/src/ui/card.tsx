@@ -111,7 +111,7 @@ export function Tile({ title, source, value, note, tone = "", children }: {
 }) {
   const id = useId();
   return (
-    <section className={`tile ${tone}`} aria-labelledby={id}>
+    <div className={`tile ${tone}`} role="group" aria-labelledby={id}>
       <header className="card-head">
         <h2 id={id}>{title}</h2>
         {source && <Sources title={title} source={source} />}
@@ -119,6 +119,6 @@ export function Tile({ title, source, value, note, tone = "", children }: {
       <div className="tile-value">{value}</div>
       <div className="tile-note">{note}</div>
       {children && <div className="tile-foot">{children}</div>}
-    </section>
+    </div>
   );
 }
