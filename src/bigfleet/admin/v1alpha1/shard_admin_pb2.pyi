@@ -2114,6 +2114,7 @@ class TraceAction(_message.Message):
     PREEMPTOR_FIELD_NUMBER: _builtins.int
     FREES_FIELD_NUMBER: _builtins.int
     DEFICIT_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     index: _builtins.int
     kind: _common_pb2.ActionKind.ValueType
@@ -2128,6 +2129,8 @@ class TraceAction(_message.Message):
     priority: _builtins.int
     offering: _builtins.str
     hold_seconds: _builtins.float
+    domain: _builtins.str
+    """Of a Preempt for a gang: the domain that the gang has chosen."""
     @_builtins.property
     def preemptor(self) -> _common_pb2.NeedRef:
         """Of a Preempt: which Need it is for, what the machine gives, what that Need lacked."""
@@ -2154,10 +2157,11 @@ class TraceAction(_message.Message):
         preemptor: _common_pb2.NeedRef | None = ...,
         frees: _provider_pb2.Resources | None = ...,
         deficit: _provider_pb2.Resources | None = ...,
+        domain: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "frees", b"frees", "preemptor", b"preemptor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "deficit", b"deficit", "done_unix_nanos", b"done_unix_nanos", "frees", b"frees", "group", b"group", "hold_seconds", b"hold_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "offering", b"offering", "preemptor", b"preemptor", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "deficit", b"deficit", "domain", b"domain", "done_unix_nanos", b"done_unix_nanos", "frees", b"frees", "group", b"group", "hold_seconds", b"hold_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "offering", b"offering", "preemptor", b"preemptor", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5060,12 +5064,19 @@ Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015
 class GetFiguresRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    AXES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def axes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What spending is told by: cluster, type, zone, priority, capacity; none: by all of them."""
+
     def __init__(
         self,
+        *,
+        axes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5238,7 +5249,7 @@ class SpendingRow(_message.Message):
     EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
     PINNED_FIELD_NUMBER: _builtins.int
     axis: _builtins.str
-    """cluster, type, zone or priority."""
+    """cluster, type, zone, priority or capacity."""
     name: _builtins.str
     """Empty: no cluster has them, or they have no type, zone or stamped priority. `other`: the sum of
     what has no row of its own.
@@ -5334,6 +5345,105 @@ class DurationCounts(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DurationCounts: _TypeAlias = DurationCounts  # noqa: Y015
+
+@_typing.final
+class ListAvailableRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of all clusters."""
+    limit: _builtins.int
+    """0: as many as may be asked for."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAvailableRequest: _TypeAlias = ListAvailableRequest  # noqa: Y015
+
+@_typing.final
+class ListAvailableResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """Of the last finished cycle; 0: nothing was computed yet."""
+    total: _builtins.int
+    """Before the limit."""
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___AvailableRow]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        total: _builtins.int = ...,
+        rows: _abc.Iterable[Global___AvailableRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "rows", b"rows", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAvailableResponse: _TypeAlias = ListAvailableResponse  # noqa: Y015
+
+@_typing.final
+class AvailableRow(_message.Message):
+    """Free machines that match a profile and hold one unit of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    REQUIREMENTS_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    SPECULATIVE_FIELD_NUMBER: _builtins.int
+    AVAILABILITY_FIELD_NUMBER: _builtins.int
+    COST_PER_HOUR_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    profile_fingerprint: _builtins.str
+    priority: _builtins.int
+    idle: _builtins.int
+    speculative: _builtins.int
+    availability: _builtins.str
+    """High, Medium, Low or None."""
+    cost_per_hour: _builtins.float
+    """Dollars per hour of the next machine; 0 where there is none."""
+    @_builtins.property
+    def requirements(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """`key In a, b` each."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        requirements: _abc.Iterable[_builtins.str] | None = ...,
+        idle: _builtins.int = ...,
+        speculative: _builtins.int = ...,
+        availability: _builtins.str = ...,
+        cost_per_hour: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["availability", b"availability", "cluster_id", b"cluster_id", "cost_per_hour", b"cost_per_hour", "idle", b"idle", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint", "requirements", b"requirements", "speculative", b"speculative"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AvailableRow: _TypeAlias = AvailableRow  # noqa: Y015
 
 @_typing.final
 class WatchEventsRequest(_message.Message):
