@@ -90,7 +90,8 @@ async def measured(scale: WebScale) -> list[Measure]:
 
 def map_rows(machines: int) -> list[Measure]:
     inventory, maker, spent = _inventory(machines), MapMaker(), _Spent()
-    first = spent.on("map of a shard, from nothing", lambda: maker.make(_seen(inventory)))
+    before = _seen(inventory)
+    first = spent.on("map of a shard, from nothing", lambda: maker.make(before))
     for number in range(0, machines, _CHANGED):
         inventory.apply(_machine(number, MachineState.CREATING), now=2)
     seen = _seen(inventory)
