@@ -101,7 +101,7 @@ class CoordinatorProcess(Process):
 
     @property
     def name(self) -> str:
-        return self._settings.id
+        return self.settings.id
 
     @property
     def shutdown_grace(self) -> float:
