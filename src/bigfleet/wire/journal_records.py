@@ -90,6 +90,8 @@ Fields = dict[str, Any]
 
 #: Kinds of records, by the number of their field.
 HEADER, KEYFRAME, INPUT, OUTPUT, TICK_RUN, OUTCOME, STORY, EVENT_RECORD, NOTES = range(4, 13)
+#: The field of its cycle, and how the field of its body begins: with a length.
+_CYCLE, _BODY = 2, 2
 
 
 def record_bytes(record: JournalRecord) -> bytes:
@@ -149,17 +151,27 @@ def _own_time(body: JournalBody, whole: pb.JournalRecord) -> int:
 
 
 def kind_of(start: bytes) -> int:
-    """The kind of a record by its first bytes: three numbers come before it; 0: not known."""
-    at = 0
+    """The kind of a record by its first bytes; 0: not known."""
+    return kind_and_cycle(start)[0]
+
+
+def kind_and_cycle(start: bytes) -> tuple[int, int]:
+    """Of a record by its first bytes: three numbers come before its body, the cycle among them."""
+    at, cycle = 0, 0
     while at < len(start):
-        tag = start[at]
-        at += 1
-        if tag & 7 == 2:
-            return tag >> 3
-        while at < len(start) and start[at] & 0x80:
-            at += 1
-        at += 1
-    return 0
+        tag, at = start[at], at + 1
+        if tag & 7 == _BODY:
+            return tag >> 3, cycle
+        value, shift = 0, 0
+        while at < len(start):
+            byte, at = start[at], at + 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        if tag >> 3 == _CYCLE:
+            cycle = value
+    return 0, cycle
 
 
 def _message_of(body: JournalBody) -> pb.JournalRecord:
@@ -167,13 +179,10 @@ def _message_of(body: JournalBody) -> pb.JournalRecord:
         case JournalHeader():
             return pb.JournalRecord(header=header_message(body))
         case Keyframe():
-            return pb.JournalRecord(
-                keyframe=pb.Keyframe(
-                    state=_change_message(body.state), machines=_table_message(body.machines)
-                )
-            )
+            state, machines = _change_fields(body.state), _table_fields(body.machines)
+            return _record(keyframe={"state": state, "machines": machines})
         case InputChange():
-            return pb.JournalRecord(input=_change_message(body))
+            return _record(input=_change_fields(body))
         case CycleOutput():
             return pb.JournalRecord(output=_OUTPUT.message(body))
         case TickRun():
@@ -184,6 +193,10 @@ def _message_of(body: JournalBody) -> pb.JournalRecord:
             return pb.JournalRecord(story=EVENT.message(body))
         case JournalEvent():
             return pb.JournalRecord(event=_JOURNAL_EVENT.message(body))
+
+
+def _record(**fields: Any) -> pb.JournalRecord:
+    return pb.JournalRecord(**fields)
 
 
 def record_of(content: bytes) -> JournalRecord:
@@ -233,23 +246,22 @@ def _body_of(message: pb.JournalRecord) -> JournalBody:
             raise ValueError("it holds nothing this version knows; was it written by a later one?")
 
 
-def _change_message(change: InputChange) -> pb.InputDelta:
-    machines: Fields = {"machines": list(map(_machine_fields, change.machines))}
-    return pb.InputDelta(
-        **machines,
-        now_unix_nanos=change.now,
-        removed_machine_ids=change.removed,
-        reservations=RESERVATION.messages(change.reservations),
-        removed_reservation_ids=change.unreserved,
-        parking=_age_messages(change.parking),
-        shortfall_ages=_age_messages(change.shortfall_ages),
-        reported_clusters=sorted(change.reported or ()),
-        reported_changed=change.reported is not None,
-        pauses=PAUSE.messages(change.pauses or ()),
-        pauses_changed=change.pauses is not None,
-        input_digest=change.digest,
-        needs=None if change.needs is None else _needs_message(change.needs),
-    )
+def _change_fields(change: InputChange) -> Fields:
+    return {
+        "now_unix_nanos": change.now,
+        "machines": list(map(_machine_fields, change.machines)),
+        "removed_machine_ids": change.removed,
+        "reservations": RESERVATION.messages(change.reservations),
+        "removed_reservation_ids": change.unreserved,
+        "parking": _age_messages(change.parking),
+        "shortfall_ages": _age_messages(change.shortfall_ages),
+        "reported_clusters": sorted(change.reported or ()),
+        "reported_changed": change.reported is not None,
+        "pauses": PAUSE.messages(change.pauses or ()),
+        "pauses_changed": change.pauses is not None,
+        "input_digest": change.digest,
+        "needs": None if change.needs is None else _needs_fields(change.needs),
+    }
 
 
 def _change_of(message: pb.InputDelta) -> InputChange:
@@ -378,19 +390,16 @@ def _stamp_of(message: pb.MachineRecord) -> Assigned:
     )
 
 
-def _table_message(table: MachineTable) -> pb.MachineTable:
-    shared: Fields = {
+def _table_fields(table: MachineTable) -> Fields:
+    return {
+        "ids": table.ids,
         "offerings": list(map(_offering_fields, table.offerings)),
         "stamps": list(map(_stamp_fields, table.stamps)),
-    }
-    return pb.MachineTable(
-        ids=table.ids,
-        clusters=table.clusters,
-        providers=table.providers,
-        node_names=table.node_names,
-        **shared,
+        "clusters": table.clusters,
+        "providers": table.providers,
+        "node_names": table.node_names,
         **_column_bytes(table.columns, _MACHINE_COLUMNS),
-    )
+    }
 
 
 def _table_of(message: pb.MachineTable) -> MachineTable:
@@ -418,15 +427,14 @@ def _table_of(message: pb.MachineTable) -> MachineTable:
     )
 
 
-def _needs_message(table: NeedTable) -> pb.NeedTable:
-    vectors: Fields = {"vectors": [{"resources": each.texts()} for each in table.vectors]}
-    return pb.NeedTable(
-        clusters=table.clusters,
-        profiles=map(_profile_message, table.profiles),
-        groups=table.groups,
-        **vectors,
+def _needs_fields(table: NeedTable) -> Fields:
+    return {
+        "clusters": table.clusters,
+        "profiles": list(map(_profile_message, table.profiles)),
+        "vectors": [{"resources": each.texts()} for each in table.vectors],
+        "groups": table.groups,
         **_column_bytes(table.columns, _NEED_COLUMNS),
-    )
+    }
 
 
 def _needs_of(message: pb.NeedTable) -> NeedTable:
@@ -448,7 +456,7 @@ def _needs_of(message: pb.NeedTable) -> NeedTable:
     )
 
 
-def _column_bytes(columns: Mapping[str, NDArray[Any]], kinds: Mapping[str, str]) -> dict[str, Any]:
+def _column_bytes(columns: Mapping[str, NDArray[Any]], kinds: Mapping[str, str]) -> Fields:
     return {name: np.ascontiguousarray(columns[name], kinds[name]).tobytes() for name in kinds}
 
 
