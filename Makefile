@@ -45,7 +45,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test quick lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs hooks pre-commit release lock clean
+.PHONY: help install up test quick lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos web reference docs hooks pre-commit release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -80,11 +80,11 @@ unit: warm ## Run the tests
 certify: $(STAMP) ## Certify our own providers and prove that the suite can fail (minutes)
 	$(BIN)/pytest $(CERTIFY) -m certification -p no:xdist --timeout 1800 --durations 0 -q
 
-e2e-setup: $(STAMP) ## Build etcd, Kubernetes and helm for the e2e tests into a cache (once, minutes)
+e2e-setup: $(STAMP) ## Build etcd, Kubernetes and helm into a cache, install a browser (once, minutes)
 	@$(BIN)/python -m tests.e2e.setting_up
 
 # In one process: control planes are shared from test to test, and take a machine for themselves.
-e2e: $(WARMED) ## Run real clusters, operators and a fleet on the loopback (needs e2e-setup)
+e2e: $(WARMED) ## Run real clusters, a fleet and a browser on the loopback (needs e2e-setup)
 	$(BIN)/pytest tests/e2e -m e2e $(E2E_JOBS) --timeout 600 --durations 10 -q $(E2E)
 
 cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-setup; Ctrl-C ends it)
@@ -116,6 +116,11 @@ mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
 
 protos: $(STAMP) ## Generate the Python of src/bigfleet/protos again
 	$(BIN)/python tests/wire/generate.py
+
+# The only step that needs Node (20.19 or later): what it builds is committed.
+web: ## Check and build the page from web into the package (needs Node)
+	@command -v npm >/dev/null || { echo "make web needs Node 20.19 or later with npm" >&2; exit 1; }
+	cd web && npm ci --no-audit --no-fund && npm run -s types && npm -s test && npm run -s build
 
 reference: $(STAMP) ## Write docs/reference and docs/troubleshooting.md from the code again
 	$(BIN)/python -m tests.site.reference

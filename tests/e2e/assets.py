@@ -6,9 +6,11 @@ needs what is in neither skips and says so; under `BIGFLEET_REQUIRE_E2E=1` it fa
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from tests.e2e import browser
 from tests.e2e.pins import NAMES, source_of
 
 REMEDY = "run `make e2e-setup` (it needs Go and a module proxy), or set KUBEBUILDER_ASSETS"
@@ -29,10 +31,15 @@ def missing(*names: str) -> list[str]:
 
 def require(name: str) -> Path:
     """For a test: the file, or the test ends here."""
-    path = found(name)
-    if path is not None:
-        return path
-    text = f"the e2e stand lacks {name}: {REMEDY}"
+    return found(name) or end_test(f"the e2e stand lacks {name}: {REMEDY}")
+
+
+def require_browser() -> Path:
+    """For a test: Chromium, or the test ends here."""
+    return browser.chromium() or end_test(f"there is no browser: {browser.REMEDY}")
+
+
+def end_test(text: str) -> NoReturn:
     if os.environ.get("BIGFLEET_REQUIRE_E2E") == "1":
         pytest.fail(text, pytrace=False)
     pytest.skip(text)

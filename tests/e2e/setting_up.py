@@ -1,4 +1,5 @@
-"""`make e2e-setup`: builds what the rig needs and does not have, once, into the cache.
+"""`make e2e-setup`: builds what the rig needs and does not have, once, into the cache; installs the
+browser of the page's tests.
 
 Programs are built from the Go modules under toolchain/, whose go.sum pins every content by its
 hash: no checksum database is asked. A piece appears in the cache by a rename, whole or not at all,
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import click
 
+from tests.e2e import browser
 from tests.e2e.assets import found, missing
 from tests.e2e.pins import (
     BINARIES,
@@ -50,8 +52,19 @@ class Progress:
         click.echo(f"[{time.monotonic() - self._began:6.1f} s] {text}", err=True)
 
 
+def set_up_browser(progress: Progress) -> None:
+    """Where it cannot be installed the control plane is of use all the same."""
+    if browser.chromium() is not None:
+        return
+    progress.say(f"installing {browser.PACKAGE} from the distribution's packages")
+    try:
+        browser.install()
+    except browser.NoBrowser as problem:
+        progress.say(str(problem))
+
+
 def set_up(progress: Progress) -> None:
-    """Returns once nothing is missing."""
+    """Returns once nothing of the control plane is missing."""
     if not missing():
         return
     with _alone(progress):
@@ -202,16 +215,18 @@ def _alone(progress: Progress) -> Iterator[None]:
         yield
 
 
-@click.command(help="Build the control plane of the e2e tests into a cache, unless it is there.")
+@click.command(help="Build the control plane of the e2e tests into a cache, and install a browser.")
 def main() -> None:
     progress = Progress()
     try:
         set_up(progress)
+        set_up_browser(progress)
     except NotSetUp as problem:
         click.echo(f"e2e-setup: {problem}", err=True)
         sys.exit(1)
     for name in NAMES:
         click.echo(f"{name:25} {version_of(name):9} {found(name)}")
+    click.echo(f"{browser.PACKAGE:25} {'':9} {browser.chromium() or 'missing'}")
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def test_a_headless_run_prints_the_banner_and_lines_and_ends_by_itself(tmp_path:
     assert head.endswith("one process, simulated fleet, seed 3, speed 10")
     ready = next(number for number, line in enumerate(lines) if line.startswith("ready in "))
     words = [line.split()[0] for line in lines[:ready] if line.startswith("  ")]
-    assert words[:5] == ["shard-0", "coordinator", "provider", "fleet", "ask"]
-    assert "1,200 machines, clusters shop, ml, batch" in lines[3]
+    assert words[:6] == ["web", "shard-0", "coordinator", "provider", "fleet", "ask"]
+    assert "1,200 machines, clusters shop, ml, batch" in lines[4]
     assert all("cycle" in line for line in lines[ready + 1 :])
     assert (process.returncode, complaints) == (0, "")
     assert list(tmp_path.iterdir()) == []
@@ -60,7 +60,7 @@ def test_a_banner_of_several_shards_names_each_with_what_it_has(tmp_path: Path) 
             assert said[-1], "it has ended"
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
-    _, *shards, coordinator, provider, fleet = map(str.rstrip, said[:7])
+    _, _, *shards, coordinator, provider, fleet = map(str.rstrip, said[:8])
     assert [line.split()[0] for line in shards] == ["shard-0", "shard-1", "shard-2"]
     assert [line.partition("zone ")[2] for line in shards] == [
         "a; cluster shop",
@@ -140,6 +140,7 @@ def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) 
         (["--size", "huge"], "'small', 'medium', 'large'"),
         (["--for", "soon"], "is not a duration"),
         (["--provider-addr", "nowhere"], "write HOST:PORT"),
+        (["--web", "0.0.0.0:8080"], "write 127.0.0.1:PORT"),
         (["--shards", "0"], "x>=1"),
         (["--shards", "4"], "a shard has a zone, and there are a, b, c"),
         (["--shards", "2", "--provider-addr", "here:1"], "goes with the simulated provider"),
@@ -150,6 +151,7 @@ def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) 
         "no such size",
         "not a duration",
         "no port",
+        "a page for everyone",
         "no shard",
         "more shards than zones",
         "several shards of another provider",

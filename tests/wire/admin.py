@@ -1,7 +1,7 @@
 """A shard's admin and read side that answers from a script, and remembers who asked what."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import (
@@ -29,6 +29,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
+from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
@@ -116,7 +117,8 @@ from bigfleet.model.what_if import (
     WhatIfSide,
 )
 from bigfleet.wire.shard_admin import MachineListing
-from tests.wire import counterfactual_answer, thrash_answers
+from tests.wire import counterfactual_answer, figures_answer, thrash_answers
+from tests.wire.watch_answers import ScriptedWatch
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
 PAUSE = Pause(
@@ -438,8 +440,7 @@ COMPARED = WhatIfAnswer(
 
 
 @dataclass
-class ScriptedAdmin:
-    asked: list[tuple[object, ...]] = field(default_factory=list)
+class ScriptedAdmin(ScriptedWatch):
     rows: Sequence[MachineView] = (BARE, FULL)
     needs_rows: Sequence[NeedView] = (UNMET, MET)
     closed: bool = False
@@ -498,6 +499,14 @@ class ScriptedAdmin:
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
         self.asked.append(("counterfactual", call))
         return counterfactual_answer.ANSWER
+
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
+        self.asked.append(("figures", axes))
+        return figures_answer.FIGURES
+
+    async def available(self, call: AvailableCall) -> AvailableList:
+        self.asked.append(("available", call))
+        return figures_answer.AVAILABLE
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

@@ -3,7 +3,7 @@
 import io
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 @click.option("--port-base", type=click.IntRange(1, LAST_PORT_BASE), default=None, metavar="N",
               help="First port; the others follow it.  [default: 7780, 7790, "
                    "8780, 8790, 9000, or the next that are free]")  # fmt: skip
-@click.option("--headless", is_flag=True, help="Lines instead of the live view.")
+@click.option("--web", default="", metavar="127.0.0.1:PORT",
+              help="Where the page is served, or the next port that is free; off: no page.  "
+                   "[default: 127.0.0.1:8080]")  # fmt: skip
+@click.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
+@click.option("--headless", is_flag=True, help="Lines instead of the live view, and no browser.")
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
               help="Stop after this real time, such as 60s; default: Ctrl-C.")  # fmt: skip
 @click.option("--assert", "asserting", is_flag=True,
@@ -56,6 +60,8 @@ def up(
     provider_addr: str,
     shards: int,
     port_base: int | None,
+    web: str,
+    no_open: bool,
     headless: bool,
     lasting: float | None,
     asserting: bool,
@@ -71,7 +77,8 @@ def up(
 
     Another shell finds it by itself: `up` writes a context of that name and takes it away at its
     end, see `bigfleet context`. With --port-base 17000 the coordinator is on port 17000, then come
-    its metrics, the provider, the shards and their metrics; a port that is taken is an error.
+    its metrics, the provider, the shards, their metrics and the page; a port that is taken is an
+    error.
 
     With --shards 3 every zone and every cluster has a shard of its own, and machines move between
     shards: the surge needs machines that only another shard has.
@@ -93,6 +100,7 @@ def up(
     began = time.perf_counter()
     from bigfleet.cli.progress import compile_all
     from bigfleet.cli.request_options import EXIT_UNREACHABLE
+    from bigfleet.cli.up_page import web_port
     from bigfleet.model.errors import StartRefused
     from bigfleet.up.local_fleet import ProviderSilent
     from bigfleet.up.plans import FleetPlan
@@ -105,14 +113,22 @@ def up(
     if shards > len(plan.zones):
         named = ", ".join(plan.zones)
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
+    page = _PagePlan(web_port(web or f"127.0.0.1:{plan.web_port}"), not (no_open or headless))
     compile_all()
     try:
-        asyncio.run(_lived_and_ended(plan, began, headless, lasting, output, asserting))
+        asyncio.run(_lived_and_ended(plan, page, began, headless, lasting, output, asserting))
     except ProviderSilent as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
     except (StartRefused, OSError) as problem:
         raise refuse([str(problem)]) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _PagePlan:
+    #: None: no page.
+    port: int | None
+    opens: bool
 
 
 async def _lived_and_ended(*how: Any) -> None:
@@ -125,6 +141,7 @@ async def _lived_and_ended(*how: Any) -> None:
 
 async def _lived(
     plan: "FleetPlan",
+    page: _PagePlan,
     began: float,
     headless: bool,
     lasting: float | None,
@@ -135,6 +152,7 @@ async def _lived(
 
     from bigfleet.cli.up_contexts import written_context
     from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
+    from bigfleet.cli.up_page import address_of, open_in_browser, served_page
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.garbage_collection import collect_rarely
@@ -146,10 +164,10 @@ async def _lived(
     asked = asked_to_stop()
     stopping = asyncio.ensure_future(asked.wait())
     collecting = asyncio.create_task(collect_rarely(RealClock()))
-    fleet = LocalFleet(plan, real_context(_log(), None, __version__))
+    log = _log()
+    fleet = LocalFleet(plan, real_context(log, None, __version__))
     if not await started_before(stopping, fleet.start()):
         return 0
-    ready = time.perf_counter() - began
     live = not headless and sys.stdout.isatty()
     face: Face = (
         DocumentFace(Output(output, one_line=True))
@@ -176,10 +194,15 @@ async def _lived(
 
     address = fleet.addresses["coordinator"]
     try:
-        with written_context(address, plan.data_dir) as context:
-            face.open(banner(plan, fleet, ready, context.how_to_ask(address)))
-            work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
-            await _until_asked(work, stopping, lasting)
+        async with served_page(fleet, page.port, log) as served:
+            ready = time.perf_counter() - began
+            with written_context(address, plan.data_dir) as context:
+                how_to_ask = context.how_to_ask(address)
+                face.open(banner(plan, fleet, ready, how_to_ask, address_of(served)))
+                if page.opens:
+                    open_in_browser(served)
+                work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
+                await _until_asked(work, stopping, lasting)
     except BrokenPipeError:
         # The reader of our lines has closed the pipe.
         unread()

@@ -42,13 +42,17 @@ class Face(Protocol):
     def close(self) -> None: ...
 
 
-def banner(plan: FleetPlan, fleet: LocalFleet, ready_seconds: float, how_to_ask: str) -> str:
-    """`how_to_ask`: the verb that asks this fleet in another shell."""
+def banner(
+    plan: FleetPlan, fleet: LocalFleet, ready_seconds: float, how_to_ask: str, page: str = ""
+) -> str:
+    """`how_to_ask`: the verb that asks this fleet in another shell; `page`: empty if none is
+    served."""
     where = "simulated fleet" if plan.simulated else f"machines of {plan.provider_addr}"
     pace = "" if plan.speed == 1 else f", speed {plan.speed:g}"
     return "\n".join(
         (
             f"BigFleet {__version__}   one process, {where}, seed {plan.seed}{pace}",
+            *([f"  web          {page}"] if page else []),
             *_addresses(fleet),
             f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; "
             "rails on, journal on",

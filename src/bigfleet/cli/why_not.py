@@ -11,6 +11,7 @@ from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, takes_source
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
+    from bigfleet.cli.sources import AskedCycle
     from bigfleet.explain.decided_cycle import DecidedCycle
     from bigfleet.model.machine_answers import WhyNot
 
@@ -85,10 +86,13 @@ def asked_for(name: str, wanting: str) -> Asked:
 
 def decided_from(source: Source) -> "DecidedCycle":
     """The cycle of a journal or a fleet file, decided again."""
+    return decided_again(source.read())
+
+
+def decided_again(asked: "AskedCycle") -> "DecidedCycle":
     from bigfleet.cli.progress import compile_all
     from bigfleet.explain.decided_cycle import DecidedCycle
 
-    asked = source.read()
     compile_all()
     return DecidedCycle(asked.given, asked.given.decide(), asked.name, asked.actions, asked.ended)
 
@@ -114,24 +118,6 @@ def answered(cycle: "DecidedCycle", asked: Asked) -> "WhyNot":
 # -- as it is printed ------------------------------------------------------------------------------
 
 
-def why_not_document(answer: "WhyNot", cycle: str) -> dict[str, Any]:
-    def said(check: Any) -> dict[str, Any]:
-        return {
-            "name": check.name,
-            "passed": check.passed,
-            "expected": check.expected,
-            "actual": check.actual,
-        }
-
-    return {
-        "cycle": cycle,
-        "sentence": answer.sentence,
-        "blocking": said(answer.blocking) if answer.blocking else None,
-        "checks": [said(check) for check in answer.checks],
-        "wouldChange": list(answer.would_change),
-    }
-
-
 def _write(
     connection: Connection,
     answer: "WhyNot",
@@ -142,6 +128,8 @@ def _write(
     from bigfleet.cli.tables import Page, cell, table_of, write_json
 
     if connection.json:
+        from bigfleet.wire.machine_answers import why_not_document
+
         write_json({**why_not_document(answer, cycle), **missing}, connection.now)
         return
     page = Page.on_stdout(connection.color)

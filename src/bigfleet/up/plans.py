@@ -19,6 +19,7 @@ SMALL = SIZES["small"]
 PROVIDER = "sim"
 SHARD_PORT, PROVIDER_PORT, METRICS_PORT = 7780, 9000, 8780
 COORDINATOR_PORT, COORDINATOR_METRICS_PORT = 7790, 8790
+WEB_PORT = 8080
 #: Short enough to watch, and in the order of real ones: buying takes longest, letting go least. The
 #: sim's own defaults are those of real clouds, where a machine of one's own takes minutes.
 LATENCY = (
@@ -56,11 +57,14 @@ class FleetPlan:
     provider_port: int = PROVIDER_PORT
     coordinator_port: int = COORDINATOR_PORT
     coordinator_metrics_port: int = COORDINATOR_METRICS_PORT
+    #: Of the page, where one is served.
+    web_port: int = WEB_PORT
     #: Whether a port that is taken is an error; else the next free one is used.
     exact_ports: bool = False
 
     def on_ports_from(self, base: int) -> "FleetPlan":
-        """The coordinator, its metrics, the provider, the shards, and their metrics, in a row."""
+        """The coordinator, its metrics, the provider, the shards, their metrics, and the page, in
+        a row."""
         shards = base + 3
         return replace(
             self,
@@ -69,6 +73,7 @@ class FleetPlan:
             provider_port=base + 2,
             shard_port=shards,
             metrics_port=shards + self.shards,
+            web_port=shards + 2 * self.shards,
             exact_ports=True,
         )
 

@@ -17,6 +17,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.counterfactuals import part_of_cluster as own_part
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -61,6 +62,7 @@ from bigfleet.wire import counterfactuals
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
+from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, axes_in
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
@@ -108,6 +110,15 @@ from bigfleet.wire.rpcs import (
 )
 from bigfleet.wire.thrash_findings import THRASH_FINDING
 from bigfleet.wire.verifier_views import POLICY_SET, VERIFIER, policy_arguments, policy_request
+from bigfleet.wire.watch_rpcs import (
+    EVENT,
+    MAP_CALL,
+    WATCH_CALL,
+    WatchHandler,
+    event_frames,
+    map_frames,
+    map_piece,
+)
 from bigfleet.wire.what_ifs import MOST_BYTES as MOST_WHAT_IF_BYTES
 from bigfleet.wire.what_ifs import answer_message, answer_of, call_message, call_of
 
@@ -140,7 +151,7 @@ class ReportHandler(Protocol):
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
 
 
-class ShardAdminHandler(ReportHandler, JournalHandler, Protocol):
+class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
     """What answers; each raises Rejected where the contract says so."""
 
     async def status(self) -> ShardStatus: ...
@@ -177,6 +188,8 @@ class ShardAdminHandler(ReportHandler, JournalHandler, Protocol):
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures: ...
+    async def available(self, call: AvailableCall) -> AvailableList: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -539,6 +552,16 @@ class ShardAdminClient(WhatIfClient):
         CYCLE_VIEW,
         "why",
     )
+    figures = SHARD_ADMIN.read(
+        "GetFigures", pb.GetFiguresRequest, axes_in, ShardAdminHandler.figures, FIGURES
+    )
+    available = SHARD_ADMIN.read(
+        "ListAvailable",
+        AVAILABLE_CALL.message,
+        lambda request: (AVAILABLE_CALL.record(request),),
+        ShardAdminHandler.available,
+        AVAILABLE,
+    )
     tail_journal = SHARD_ADMIN.stream(
         "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in
     )
@@ -554,4 +577,18 @@ class ShardAdminClient(WhatIfClient):
         pb.DumpFleetResponse,
         lambda m: m.lines,
         "snapshot fleet",
+    )
+    watch_events = SHARD_ADMIN.stream(
+        "WatchEvents",
+        WATCH_CALL.message,
+        event_frames,
+        pb.WatchEventsResponse,
+        EVENT.record,
+    )
+    fleet_map = SHARD_ADMIN.stream(
+        "FleetMap",
+        MAP_CALL.message,
+        map_frames,
+        pb.FleetMapResponse,
+        map_piece,
     )

@@ -4964,6 +4964,7 @@ class CounterfactualChange(_message.Message):
     SMALLEST_FIELD_NUMBER: _builtins.int
     OVERLAY_FIELD_NUMBER: _builtins.int
     PREEMPTS_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
     change: _builtins.str
     """In words."""
     satisfied: _builtins.bool
@@ -4980,6 +4981,8 @@ class CounterfactualChange(_message.Message):
     """False: the time ended before less of the same was tried."""
     preempts: _builtins.int
     """Machines preempted for the Need: it has them when they have drained."""
+    command: _builtins.str
+    """What makes the change in the fleet: a command, or what a person has to do."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """wait, hold, parked, reservation, requirement, value, same, wider-same, spread, priority, smaller,
@@ -5017,10 +5020,11 @@ class CounterfactualChange(_message.Message):
         smallest: _builtins.bool = ...,
         overlay: _abc.Iterable[_builtins.str] | None = ...,
         preempts: _builtins.int = ...,
+        command: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["new_deficit", b"new_deficit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "command", b"command", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5051,3 +5055,727 @@ class CounterfactualLoser(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015
+
+@_typing.final
+class GetFiguresRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AXES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def axes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What spending is told by: cluster, type, zone, priority, capacity; none: by all of them."""
+
+    def __init__(
+        self,
+        *,
+        axes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFiguresRequest: _TypeAlias = GetFiguresRequest  # noqa: Y015
+
+@_typing.final
+class GetFiguresResponse(_message.Message):
+    """Of the last finished cycle; counters are since the shard started."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class DemandByBucketEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ActionsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SHARD_ID_FIELD_NUMBER: _builtins.int
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    SHORTFALLS_FIELD_NUMBER: _builtins.int
+    SORTS_FIELD_NUMBER: _builtins.int
+    SPENDING_FIELD_NUMBER: _builtins.int
+    CLASSES_FIELD_NUMBER: _builtins.int
+    DEMAND_BY_BUCKET_FIELD_NUMBER: _builtins.int
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    PROPOSALS_COMMITTED_FIELD_NUMBER: _builtins.int
+    PROPOSALS_CONFLICTING_FIELD_NUMBER: _builtins.int
+    EDGES_FIELD_NUMBER: _builtins.int
+    DURATIONS_FIELD_NUMBER: _builtins.int
+    shard_id: _builtins.str
+    shard_epoch: _builtins.int
+    cycle: _builtins.int
+    """0: nothing was computed yet."""
+    computed_at_unix_nanos: _builtins.int
+    machines: _builtins.int
+    sessions: _builtins.int
+    shortfalls: _builtins.int
+    proposals_committed: _builtins.int
+    proposals_conflicting: _builtins.int
+    @_builtins.property
+    def sorts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineSort]: ...
+    @_builtins.property
+    def spending(self) -> _containers.RepeatedCompositeFieldContainer[Global___SpendingRow]: ...
+    @_builtins.property
+    def classes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClassCounts]:
+        """Needs by class of priority, the highest first."""
+
+    @_builtins.property
+    def demand_by_bucket(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Need rows by label of their interruption penalty."""
+
+    @_builtins.property
+    def actions(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Actions handed on, by kind."""
+
+    @_builtins.property
+    def edges(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Upper edges of the durations, in seconds."""
+
+    @_builtins.property
+    def durations(self) -> _containers.RepeatedCompositeFieldContainer[Global___DurationCounts]: ...
+    def __init__(
+        self,
+        *,
+        shard_id: _builtins.str = ...,
+        shard_epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        computed_at_unix_nanos: _builtins.int = ...,
+        machines: _builtins.int = ...,
+        sessions: _builtins.int = ...,
+        shortfalls: _builtins.int = ...,
+        sorts: _abc.Iterable[Global___MachineSort] | None = ...,
+        spending: _abc.Iterable[Global___SpendingRow] | None = ...,
+        classes: _abc.Iterable[Global___ClassCounts] | None = ...,
+        demand_by_bucket: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        actions: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        proposals_committed: _builtins.int = ...,
+        proposals_conflicting: _builtins.int = ...,
+        edges: _abc.Iterable[_builtins.float] | None = ...,
+        durations: _abc.Iterable[Global___DurationCounts] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "classes", b"classes", "computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "demand_by_bucket", b"demand_by_bucket", "durations", b"durations", "edges", b"edges", "machines", b"machines", "proposals_committed", b"proposals_committed", "proposals_conflicting", b"proposals_conflicting", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "sorts", b"sorts", "spending", b"spending"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetFiguresResponse: _TypeAlias = GetFiguresResponse  # noqa: Y015
+
+@_typing.final
+class MachineSort(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    PENALTY_BUCKET_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    state: _provider_pb2.MachineState.ValueType
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    penalty_bucket: _builtins.str
+    """Label of the stamped interruption penalty, such as 0.5 or pinned."""
+    machines: _builtins.int
+    def __init__(
+        self,
+        *,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        penalty_bucket: _builtins.str = ...,
+        machines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_type", b"capacity_type", "machines", b"machines", "penalty_bucket", b"penalty_bucket", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineSort: _TypeAlias = MachineSort  # noqa: Y015
+
+@_typing.final
+class SpendingRow(_message.Message):
+    """Machines of one name on an axis, in one state, of one capacity type; none are Speculative."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AXIS_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    UNPRICED_FIELD_NUMBER: _builtins.int
+    DOLLARS_PER_HOUR_FIELD_NUMBER: _builtins.int
+    EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    axis: _builtins.str
+    """cluster, type, zone, priority or capacity."""
+    name: _builtins.str
+    """Empty: no cluster has them, or they have no type, zone or stamped priority. `other`: the sum of
+    what has no row of its own.
+    """
+    state: _provider_pb2.MachineState.ValueType
+    capacity_type: _provider_pb2.CapacityType.ValueType
+    machines: _builtins.int
+    unpriced: _builtins.int
+    """Of them, those with the price 0."""
+    dollars_per_hour: _builtins.float
+    """Billed."""
+    expected_interruption_per_hour: _builtins.float
+    """Declared: probability times penalty, of Configured machines without the pinned ones."""
+    pinned: _builtins.int
+    """Configured machines that may be interrupted although their workload never may."""
+    def __init__(
+        self,
+        *,
+        axis: _builtins.str = ...,
+        name: _builtins.str = ...,
+        state: _provider_pb2.MachineState.ValueType = ...,
+        capacity_type: _provider_pb2.CapacityType.ValueType = ...,
+        machines: _builtins.int = ...,
+        unpriced: _builtins.int = ...,
+        dollars_per_hour: _builtins.float = ...,
+        expected_interruption_per_hour: _builtins.float = ...,
+        pinned: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axis", b"axis", "capacity_type", b"capacity_type", "dollars_per_hour", b"dollars_per_hour", "expected_interruption_per_hour", b"expected_interruption_per_hour", "machines", b"machines", "name", b"name", "pinned", b"pinned", "state", b"state", "unpriced", b"unpriced"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SpendingRow: _TypeAlias = SpendingRow  # noqa: Y015
+
+@_typing.final
+class ClassCounts(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRIORITY_CLASS_FIELD_NUMBER: _builtins.int
+    MET_FIELD_NUMBER: _builtins.int
+    ARRIVING_FIELD_NUMBER: _builtins.int
+    BLOCKED_FIELD_NUMBER: _builtins.int
+    SHORT_FIELD_NUMBER: _builtins.int
+    priority_class: _builtins.str
+    met: _builtins.int
+    arriving: _builtins.int
+    blocked: _builtins.int
+    short: _builtins.int
+    def __init__(
+        self,
+        *,
+        priority_class: _builtins.str = ...,
+        met: _builtins.int = ...,
+        arriving: _builtins.int = ...,
+        blocked: _builtins.int = ...,
+        short: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "blocked", b"blocked", "met", b"met", "priority_class", b"priority_class", "short", b"short"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClassCounts: _TypeAlias = ClassCounts  # noqa: Y015
+
+@_typing.final
+class DurationCounts(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    TOTAL_SECONDS_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    """Empty: the whole cycle."""
+    total_seconds: _builtins.float
+    @_builtins.property
+    def counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """By upper edge, and one more for what is above all of them."""
+
+    def __init__(
+        self,
+        *,
+        phase: _builtins.str = ...,
+        counts: _abc.Iterable[_builtins.int] | None = ...,
+        total_seconds: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "phase", b"phase", "total_seconds", b"total_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DurationCounts: _TypeAlias = DurationCounts  # noqa: Y015
+
+@_typing.final
+class ListAvailableRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of all clusters."""
+    limit: _builtins.int
+    """0: as many as may be asked for."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAvailableRequest: _TypeAlias = ListAvailableRequest  # noqa: Y015
+
+@_typing.final
+class ListAvailableResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """Of the last finished cycle; 0: nothing was computed yet."""
+    total: _builtins.int
+    """Before the limit."""
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___AvailableRow]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        total: _builtins.int = ...,
+        rows: _abc.Iterable[Global___AvailableRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "rows", b"rows", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAvailableResponse: _TypeAlias = ListAvailableResponse  # noqa: Y015
+
+@_typing.final
+class AvailableRow(_message.Message):
+    """Free machines that match a profile and hold one unit of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    REQUIREMENTS_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    SPECULATIVE_FIELD_NUMBER: _builtins.int
+    AVAILABILITY_FIELD_NUMBER: _builtins.int
+    COST_PER_HOUR_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    profile_fingerprint: _builtins.str
+    priority: _builtins.int
+    idle: _builtins.int
+    speculative: _builtins.int
+    availability: _builtins.str
+    """High, Medium, Low or None."""
+    cost_per_hour: _builtins.float
+    """Dollars per hour of the next machine; 0 where there is none."""
+    @_builtins.property
+    def requirements(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """`key In a, b` each."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        requirements: _abc.Iterable[_builtins.str] | None = ...,
+        idle: _builtins.int = ...,
+        speculative: _builtins.int = ...,
+        availability: _builtins.str = ...,
+        cost_per_hour: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["availability", b"availability", "cluster_id", b"cluster_id", "cost_per_hour", b"cost_per_hour", "idle", b"idle", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint", "requirements", b"requirements", "speculative", b"speculative"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AvailableRow: _TypeAlias = AvailableRow  # noqa: Y015
+
+@_typing.final
+class WatchEventsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOPICS_FIELD_NUMBER: _builtins.int
+    AFTER_CYCLE_FIELD_NUMBER: _builtins.int
+    after_cycle: _builtins.int
+    """Decisions after this cycle come first, as far as they are remembered; 0: only new ones."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """overview, decisions, needs, map; none: overview."""
+
+    def __init__(
+        self,
+        *,
+        topics: _abc.Iterable[_builtins.str] | None = ...,
+        after_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_cycle", b"after_cycle", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchEventsRequest: _TypeAlias = WatchEventsRequest  # noqa: Y015
+
+@_typing.final
+class WatchEventsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OVERVIEW_FIELD_NUMBER: _builtins.int
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    MAP_FIELD_NUMBER: _builtins.int
+    shard_epoch: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def overview(self) -> Global___ShardOverview:
+        """Of the next four one is there."""
+
+    @_builtins.property
+    def decisions(self) -> Global___DecisionChanges: ...
+    @_builtins.property
+    def needs(self) -> Global___NeedChanges: ...
+    @_builtins.property
+    def map(self) -> Global___MapChanges: ...
+    def __init__(
+        self,
+        *,
+        shard_epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        overview: Global___ShardOverview | None = ...,
+        decisions: Global___DecisionChanges | None = ...,
+        needs: Global___NeedChanges | None = ...,
+        map: Global___MapChanges | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "map", b"map", "needs", b"needs", "overview", b"overview"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "decisions", b"decisions", "map", b"map", "needs", b"needs", "overview", b"overview", "shard_epoch", b"shard_epoch"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchEventsResponse: _TypeAlias = WatchEventsResponse  # noqa: Y015
+
+@_typing.final
+class ShardOverview(_message.Message):
+    """A shard on one page."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    QUARANTINES_FIELD_NUMBER: _builtins.int
+    OFFERINGS_FIELD_NUMBER: _builtins.int
+    FIGURES_FIELD_NUMBER: _builtins.int
+    THRASH_FINDINGS_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    thrash_findings: _builtins.int
+    @_builtins.property
+    def status(self) -> Global___ShardStatus: ...
+    @_builtins.property
+    def quarantines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quarantine]: ...
+    @_builtins.property
+    def offerings(self) -> _containers.RepeatedCompositeFieldContainer[Global___OfferingView]: ...
+    @_builtins.property
+    def figures(self) -> Global___GetFiguresResponse: ...
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Clusters with a session, now or before."""
+
+    def __init__(
+        self,
+        *,
+        status: Global___ShardStatus | None = ...,
+        quarantines: _abc.Iterable[Global___Quarantine] | None = ...,
+        offerings: _abc.Iterable[Global___OfferingView] | None = ...,
+        figures: Global___GetFiguresResponse | None = ...,
+        thrash_findings: _builtins.int = ...,
+        clusters: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "quarantines", b"quarantines", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShardOverview: _TypeAlias = ShardOverview  # noqa: Y015
+
+@_typing.final
+class DecisionChanges(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def decisions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
+        """New ones, and those whose outcome is known now; newest last."""
+
+    def __init__(
+        self,
+        *,
+        decisions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecisionChanges: _TypeAlias = DecisionChanges  # noqa: Y015
+
+@_typing.final
+class NeedChanges(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    RESET_FIELD_NUMBER: _builtins.int
+    reset: _builtins.bool
+    """More have changed than are told: list them anew."""
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedRow]:
+        """Whose state, cause or deficit is another."""
+
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.NeedRef]: ...
+    def __init__(
+        self,
+        *,
+        changed: _abc.Iterable[Global___NeedRow] | None = ...,
+        removed: _abc.Iterable[_common_pb2.NeedRef] | None = ...,
+        reset: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "removed", b"removed", "reset", b"reset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedChanges: _TypeAlias = NeedChanges  # noqa: Y015
+
+@_typing.final
+class MapChanges(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    RESET_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    LEGENDS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Of the columns after these changes; they follow the version before."""
+    reset: _builtins.bool
+    """Machines came or went, or too much has changed: ask for the map anew."""
+    rows: _builtins.bytes
+    """Little-endian, side by side: row (uint32), number of the column (uint8), value (uint32)."""
+    columns: _builtins.bytes
+    values: _builtins.bytes
+    @_builtins.property
+    def legends(self) -> _containers.RepeatedCompositeFieldContainer[Global___MapLegend]:
+        """Those that have grown, whole."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        reset: _builtins.bool = ...,
+        rows: _builtins.bytes = ...,
+        columns: _builtins.bytes = ...,
+        values: _builtins.bytes = ...,
+        legends: _abc.Iterable[Global___MapLegend] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "legends", b"legends", "reset", b"reset", "rows", b"rows", "values", b"values", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MapChanges: _TypeAlias = MapChanges  # noqa: Y015
+
+@_typing.final
+class FleetMapRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: now; else a cycle of the journal."""
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FleetMapRequest: _TypeAlias = FleetMapRequest  # noqa: Y015
+
+@_typing.final
+class FleetMapResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    """Columns in the order of the header, then the end of each id (uint32) in the UTF-8 of all ids,
+    and these; little-endian.
+    """
+    @_builtins.property
+    def header(self) -> Global___FleetMapHeader: ...
+    def __init__(
+        self,
+        *,
+        header: Global___FleetMapHeader | None = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "data"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___FleetMapResponse: _TypeAlias = FleetMapResponse  # noqa: Y015
+
+@_typing.final
+class FleetMapHeader(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    LEGENDS_FIELD_NUMBER: _builtins.int
+    shard_epoch: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    version: _builtins.int
+    count: _builtins.int
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___MapColumn]: ...
+    @_builtins.property
+    def legends(self) -> _containers.RepeatedCompositeFieldContainer[Global___MapLegend]: ...
+    def __init__(
+        self,
+        *,
+        shard_epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        version: _builtins.int = ...,
+        count: _builtins.int = ...,
+        columns: _abc.Iterable[Global___MapColumn] | None = ...,
+        legends: _abc.Iterable[Global___MapLegend] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "columns", b"columns", "count", b"count", "cycle", b"cycle", "legends", b"legends", "shard_epoch", b"shard_epoch", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FleetMapHeader: _TypeAlias = FleetMapHeader  # noqa: Y015
+
+@_typing.final
+class MapColumn(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    WIDTH_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    width: _builtins.int
+    """Bytes of a value."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        width: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "width", b"width"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MapColumn: _TypeAlias = MapColumn  # noqa: Y015
+
+@_typing.final
+class MapLegend(_message.Message):
+    """What the numbers of a column mean, from 0 on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    NAMES_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    @_builtins.property
+    def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        names: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "names", b"names"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MapLegend: _TypeAlias = MapLegend  # noqa: Y015

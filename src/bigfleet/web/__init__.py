@@ -1,0 +1,1 @@
+"""The page: a fleet in a browser, over the same admin calls that the command line makes."""

@@ -1,0 +1,1 @@
+"""What an open page is told as it happens."""

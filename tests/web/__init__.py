@@ -1,0 +1,1 @@
+"""The page: serving, safety, live updates."""

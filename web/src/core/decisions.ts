@@ -1,0 +1,14 @@
+// Decisions as sentences.
+import type { Decision } from "./types";
+
+/** "Bootstrap bm-0031 for shop: idle match at $0.00/h" */
+export function sentenceOf(row: Decision): string {
+  // The Need has a link of its own beside the sentence.
+  const why = row.need ? row.sentence.replace(` for ${row.need}`, "") : row.sentence;
+  if (!row.machine || why.includes(row.machine)) return why;
+  const what = `${row.kind} ${row.machine}${row.cluster ? ` for ${row.cluster}` : ""}`;
+  return why ? `${what}: ${why}` : what;
+}
+
+/** "action/18231.4" and "18231.4" are the same decision. */
+export const decisionName = (id: string): string => id.replace(/^action\//, "");

@@ -1,0 +1,36 @@
+// Every page is one folder and one line here. The order is that of the navigation.
+import type { ComponentType } from "react";
+import { matchPath, type Params } from "../core/router";
+import type { IconName } from "../ui/icons";
+
+export interface PageProps {
+  params: Params;
+}
+
+export interface Page {
+  title: string;
+  icon: IconName;
+  /** Pressed after "g" it opens the page. */
+  key: string;
+  /** The first one is where the navigation leads; the others are details of the same page. */
+  paths: readonly string[];
+  /** Shows any cycle of the journal (`useAt`), not only now. */
+  past?: boolean;
+  load: () => Promise<{ default: ComponentType<PageProps> }>;
+}
+
+export const PAGES: readonly Page[] = [
+  { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
+  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], past: true, load: () => import("./map") },
+  { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
+];
+
+export function pageAt(path: string): { page: Page; params: Params } | null {
+  for (const page of PAGES) {
+    for (const pattern of page.paths) {
+      const params = matchPath(pattern, path);
+      if (params) return { page, params };
+    }
+  }
+  return null;
+}

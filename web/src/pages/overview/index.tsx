@@ -1,0 +1,259 @@
+import { useEffect, useMemo } from "react";
+import { useApi } from "../../core/api";
+import { announce } from "../../core/announce";
+import { decisionName, sentenceOf } from "../../core/decisions";
+import * as format from "../../core/format";
+import { decisions, overview, resets, samples, withRows } from "../../core/live";
+import { categorical, MACHINE_STATES, shown, stateColour } from "../../core/palette";
+import { linkTo, useQueryState } from "../../core/router";
+import { useStore } from "../../core/store";
+import { type Decision, type History, NEED_STATES, type Overview } from "../../core/types";
+import { Link, needTone, Pill, Segmented, type Tone } from "../../ui/basics";
+import { Card, Tile } from "../../ui/card";
+import { Chart, Legend, PartsBar, type Series, Sparkline } from "../../ui/charts";
+import { Empty, Loading, Partial, Rebuilding, View } from "../../ui/states";
+import { Ago, Count, Percent, PerHour, Seconds } from "../../ui/values";
+import { ActionsCard } from "./actions";
+import { Findings, Rails } from "./findings";
+import { type Course, courseOf } from "./series";
+import "./overview.css";
+
+const RANGES = {
+  "15m": { text: "15 min", span: 900, step: 5 },
+  "1h": { text: "1 h", span: 3600, step: 15 },
+  "24h": { text: "24 h", span: 86400, step: 300 },
+} as const;
+type Range = keyof typeof RANGES;
+
+export function toneOf(now: Overview): Tone {
+  const short = (now.needs?.short ?? 0) + (now.shardsDown?.length ?? 0);
+  if (short > 0) return "danger";
+  if ((now.needs?.blocked ?? 0) > 0 || (now.pauses?.length ?? 0) > 0 || (now.findings?.length ?? 0) > 0) return "warn";
+  if ((now.needs?.arriving ?? 0) > 0) return "info";
+  return now.needs ? "good" : "neutral";
+}
+
+const needColour = (state: string): string =>
+  ({ met: stateColour("Configured"), arriving: stateColour("Idle"), blocked: stateColour("Configuring"), short: stateColour("Failed") })[state] ?? "#888888";
+
+const p99Tone = (seconds: number): "" | "warn" | "danger" => (seconds >= 5 ? "danger" : seconds >= 1 ? "warn" : "");
+
+function share(now: Overview): string {
+  const needs = now.needs;
+  if (!needs) return "";
+  const total = NEED_STATES.reduce((sum, state) => sum + needs[state], 0);
+  if (total === 0) return "No cluster asks for anything";
+  return NEED_STATES.filter((state) => needs[state] > 0).map((state) => `${format.count(needs[state])} ${state}`).join(", ");
+}
+
+function Tiles({ now, course }: { now: Overview; course: Course }) {
+  const shortNow = (now.needs?.short ?? 0) + (now.needs?.blocked ?? 0);
+  return (
+    <div className="tiles">
+      <Tile
+        title="Demand met"
+        source={{ route: "/fleet/overview", command: "bigfleet status", promql: "bigfleet_shard_needs" }}
+        value={<Percent v={now.demandMetFraction} why="The shards have not reported their demand yet" />}
+        note={share(now)}
+        tone={(now.needs?.short ?? 0) > 0 ? "danger" : shortNow > 0 ? "warn" : ""}
+      >
+        {now.needs && <PartsBar label="Needs by state" parts={NEED_STATES.map((state) => ({ name: state, value: now.needs?.[state] ?? 0, colour: needColour(state) }))} />}
+      </Tile>
+      <Tile
+        title="Cost"
+        source={{ route: "/fleet/overview,/costs/series", command: "bigfleet status -o json" }}
+        value={<PerHour v={now.dollarsPerHour} why="No price is known" />}
+        note="billed now"
+      >
+        <Sparkline points={course.column("dollarsPerHour")} label="Cost" format={format.perHour} />
+      </Tile>
+      <Tile
+        title="Idle cost"
+        source={{ route: "/fleet/overview", command: "bigfleet machines 'state=Idle'" }}
+        value={<PerHour v={now.idleDollarsPerHour} why="No price is known" />}
+        note={format.known(now.dollarsPerHour) && format.known(now.idleDollarsPerHour) && now.dollarsPerHour > 0 ? `${format.percent(now.idleDollarsPerHour / now.dollarsPerHour)} of the cost` : "billed, not in use"}
+      >
+        <Sparkline points={course.column("idleDollarsPerHour")} label="Idle cost" format={format.perHour} colour={stateColour("Idle")} />
+      </Tile>
+      <Tile
+        title="Cycle p99"
+        source={{ route: "/shards", command: "bigfleet top", promql: "histogram_quantile(0.99, rate(bigfleet_shard_cycle_seconds_bucket[5m]))" }}
+        value={<Seconds v={now.cycleP99Seconds || null} why="No cycle was measured yet" />}
+        note={<span data-tip="Warns from 1 s, danger from 5 s">p50 <Seconds v={now.cycleP50Seconds || null} /></span>}
+        tone={p99Tone(now.cycleP99Seconds)}
+      >
+        <Sparkline points={course.column("cycleP99Seconds")} label="Cycle p99" format={format.seconds} />
+      </Tile>
+      <Tile title="Regret" source={{ route: "/regret" }} value={<Percent v={typeof now.regret === "number" ? now.regret : null} why="The regret meter has not measured this fleet yet" />} note="gap to the cheapest plan" />
+      <Tile title="Forecasts" source={{ route: "/eta" }} value={<Percent v={typeof now.calibration === "number" ? now.calibration : null} why="Not enough forecasts have come due yet" />} note="kept by their p80" />
+    </div>
+  );
+}
+
+function Classes({ now }: { now: Overview }) {
+  const rows = (now.needsByClass ?? []).filter((row) => NEED_STATES.some((state) => row[state] > 0));
+  if (rows.length === 0) return <Empty title="No demand" height={90}><p>A cluster's first roll-up makes its priority classes appear here.</p></Empty>;
+  return (
+    <ul className="class-rows">
+      {rows.map((row) => {
+        const worst = row.short > 0 ? "short" : row.blocked > 0 ? "blocked" : row.arriving > 0 ? "arriving" : "met";
+        return (
+          <li key={row.priorityClass} className="class-row">
+            <Link to={linkTo("/needs", { priority: row.priorityClass })}><bdi>{row.priorityClass}</bdi></Link>
+            <PartsBar label={`Needs of ${row.priorityClass}`} parts={NEED_STATES.map((state) => ({ name: state, value: row[state], colour: needColour(state) }))} />
+            <Pill tone={needTone(worst)} tip={NEED_STATES.map((state) => `${state} ${format.count(row[state])}`).join(", ")}>{format.count(row[worst])} {worst}</Pill>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function States({ now }: { now: Overview }) {
+  return (
+    <div className="states">
+      <PartsBar label="Machines by state" parts={MACHINE_STATES.map((state) => ({ name: state, value: now.machinesByState[state] ?? 0, colour: stateColour(state) }))} />
+      <ul className="state-list">
+        {MACHINE_STATES.map((state) => (
+          <li key={state}>
+            <Link to={linkTo("/machines", { filter: `state=${state}` })}>
+              <span className="swatch" style={{ background: stateColour(state) }} />
+              {state}
+              <b><Count v={now.machinesByState[state] ?? 0} unit="machines" /></b>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Pods({ now }: { now: Overview }) {
+  const rows = Object.entries(now.pods ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  return (
+    <ul className="class-rows">
+      {rows.map(([cluster, pods]) => (
+        <li key={cluster} className="class-row">
+          <Link to={linkTo(`/clusters/${encodeURIComponent(cluster)}`)}><bdi>{cluster}</bdi></Link>
+          <PartsBar
+            label={`Pods of ${cluster}`}
+            parts={[
+              { name: "running", value: pods.running, colour: needColour("met") },
+              { name: "waiting", value: pods.waiting - pods.stuck, colour: needColour("arriving") },
+              { name: "stuck", value: pods.stuck, colour: needColour("short") },
+            ]}
+          />
+          <Pill tone={pods.stuck > 0 ? "danger" : pods.waiting > 0 ? "info" : "good"}>
+            {format.count(pods.running)} run{pods.waiting > 0 ? `, ${format.count(pods.waiting)} wait` : ""}
+          </Pill>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function DecisionsCard() {
+  const version = useStore(resets);
+  const live = useStore(decisions);
+  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { limit: 10 }, { version });
+  return (
+    <Card
+      title="Last decisions"
+      source={{ route: "/decisions?limit=10", command: "bigfleet why cluster/NAME" }}
+      actions={<Link to={linkTo("/decisions")}>All decisions</Link>}
+      flush
+    >
+      <View of={loaded} height={330} lines={8}>
+        {(data) => {
+          const rows = withRows(data.decisions, live).slice(0, 10);
+          if (rows.length === 0) return <Empty title="Nothing decided yet" height={330}><p>A decision appears when a cluster's demand or the fleet changes.</p></Empty>;
+          return (
+            <ol className="feed">
+              {rows.map((row) => (
+                <li key={row.id}>
+                  <span className="when"><Ago nanos={row.atUnixNanos} /></span>
+                  <Link className="sentence" to={linkTo("/decisions", { decision: decisionName(row.id) })}><bdi>{sentenceOf(row)}</bdi></Link>
+                  <span className="more">{row.deltaHourlyCost ? <span data-tip={`$${format.precise(row.deltaHourlyCost)} an hour`}>{row.deltaHourlyCost > 0 ? "+" : ""}{format.perHour(row.deltaHourlyCost)}</span> : null}<Pill>{row.kind}</Pill></span>
+                </li>
+              ))}
+            </ol>
+          );
+        }}
+      </View>
+    </Card>
+  );
+}
+
+function MachinesChart({ course }: { course: Course }) {
+  useStore(shown);
+  const series: Series[] = MACHINE_STATES.filter((state) => state !== "Speculative")
+    .map((state) => ({ label: state, colour: stateColour(state), points: course.column(`machines.${state}`) }))
+    .filter((each) => each.points.some((value) => format.known(value) && value > 0));
+  if (course.times.length < 2) return <Empty title="No samples yet" height={210}><p>The chart fills as cycles are decided.</p></Empty>;
+  return (
+    <>
+      <Chart label="Machines by state" times={course.times} series={series} format={format.short} height={180} stacked />
+      <Legend series={series} format={format.count} />
+    </>
+  );
+}
+
+function CostChart({ course }: { course: Course }) {
+  useStore(shown);
+  const series: Series[] = [
+    { label: "Billed", colour: categorical(0), points: course.column("dollarsPerHour") },
+    { label: "Idle", colour: categorical(1), points: course.column("idleDollarsPerHour") },
+  ];
+  if (course.times.length < 2) return <Empty title="No samples yet" height={190}><p>The chart fills as cycles are decided.</p></Empty>;
+  return (
+    <>
+      <Chart label="Cost" times={course.times} series={series} format={format.perHour} height={160} />
+      <Legend series={series} format={format.perHour} />
+    </>
+  );
+}
+
+export default function OverviewPage() {
+  const version = useStore(resets);
+  const live = useStore(overview);
+  const seen = useStore(samples);
+  const [range, setRange] = useQueryState("range", "15m");
+  const chosen = RANGES[range as Range] ?? RANGES["15m"];
+  const first = useApi<Overview>("/fleet/overview", {}, { version });
+  const history = useApi<History>("/fleet/history", { duration: `${chosen.span}s`, step: `${chosen.step}s` }, { version, every: chosen.span > 3600 ? 300_000 : undefined });
+  const now = live ?? first.data;
+  const course = useMemo(() => courseOf(history.data, seen, chosen.step, chosen.span), [history.data, seen, chosen]);
+  const sentence = now?.sentence;
+  useEffect(() => {
+    if (sentence) announce(sentence);
+  }, [sentence]);
+
+  if (!now) return <><h1 className="sr-only">Overview</h1><View of={first} height={700} lines={9}>{() => <Loading />}</View></>;
+  const chartRange = <Segmented label="Time range" options={(Object.keys(RANGES) as Range[]).map((value) => ({ value, text: RANGES[value].text }))} value={range as Range} onChange={setRange} />;
+  return (
+    <div className="overview">
+      <div className="status-line">
+        <span className={`status-dot ${toneOf(now)}`} aria-hidden="true" />
+        <h1>{now.sentence ?? `${format.plural(now.machines, "machine")} in ${format.plural(now.shards, "shard")}`}</h1>
+      </div>
+      {now.rebuilding && <Rebuilding />}
+      <Partial warnings={[...(now.warnings ?? []), ...(now.shardsDown?.length ? [`Not answering: ${now.shardsDown.join(", ")}. Their machines and Needs are missing here.`] : [])]} />
+      <Rails pauses={now.pauses ?? []} />
+      <Tiles now={now} course={course} />
+      <div className="columns">
+        <div>
+          <Card title="Machines in use over time" source={{ route: "/fleet/history", promql: "sum by (state) (bigfleet_shard_machines)" }} actions={chartRange}><MachinesChart course={course} /></Card>
+          <ActionsCard live={now.actionsPerMinute} duration={`${chosen.span}s`} step={`${Math.max(15, chosen.step)}s`} />
+          <DecisionsCard />
+        </div>
+        <div>
+          <Card title="Findings" source={{ route: "/fleet/overview,/thrash", command: "bigfleet status" }}><Findings now={now} /></Card>
+          <Card title="Demand by priority class" source={{ route: "/fleet/overview,/needs", command: "bigfleet needs" }}><Classes now={now} /></Card>
+          <Card title="Machines by state" source={{ route: "/fleet/overview,/machines", command: "bigfleet machines" }} actions={<span className="dim">{format.plural(now.machines, "machine")}</span>}><States now={now} /></Card>
+          {now.pods && Object.keys(now.pods).length > 0 && <Card title="Pods" source={{ route: "/clusters", command: "bigfleet clusters" }}><Pods now={now} /></Card>}
+          <Card title="Cost over time" source={{ route: "/fleet/history" }}><CostChart course={course} /></Card>
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,144 @@
+// A real table for any number of rows: only those in sight are in the document.
+// Arrow keys move between rows, Enter opens one, headings sort.
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+
+export interface Column<Row> {
+  key: string;
+  title: string;
+  /** Shown on hover of the heading. */
+  tip?: string;
+  width: number;
+  /** Takes the room that is left, beyond its width. */
+  grow?: boolean;
+  align?: "right";
+  sortable?: boolean;
+  cell: (row: Row) => ReactNode;
+}
+
+export interface Sort {
+  key: string;
+  descending: boolean;
+}
+
+export const parseSort = (text: string): Sort | null =>
+  text ? { key: text.replace(/^-/, ""), descending: text.startsWith("-") } : null;
+export const formatSort = (sort: Sort | null): string => (sort ? `${sort.descending ? "-" : ""}${sort.key}` : "");
+
+/** Ascending, descending, then as the server gave it. */
+export function nextSort(now: Sort | null, key: string): Sort | null {
+  if (now?.key !== key) return { key, descending: false };
+  return now.descending ? null : { key, descending: true };
+}
+
+interface TableProps<Row> {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  rowKey: (row: Row) => string;
+  onOpen?: (row: Row) => void;
+  selected?: string;
+  sort?: Sort | null;
+  onSort?: (sort: Sort | null) => void;
+  rowHeight?: number;
+  /** How tall the box may grow, as CSS; the page below stays reachable. */
+  maxHeight?: string;
+  /** Called when the end comes into sight: load more. */
+  onEnd?: () => void;
+  rowClass?: (row: Row) => string;
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, rowHeight = 34, maxHeight = "70vh", onEnd } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    initialRect: { width: 800, height: 600 },
+  });
+  const items = virtual.getVirtualItems();
+  const first = items[0];
+  const last = items.at(-1);
+  const above = first?.start ?? 0;
+  const below = virtual.getTotalSize() - (last?.end ?? 0);
+  const atEnd = last !== undefined && last.index >= rows.length - 1;
+  useEffect(() => {
+    if (atEnd && rows.length > 0) onEnd?.();
+  }, [atEnd, rows.length, onEnd]);
+
+  const focusRow = (index: number): void => {
+    if (index < 0 || index >= rows.length) return;
+    virtual.scrollToIndex(index);
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`tr[data-index="${index}"]`)?.focus());
+  };
+  const pressed = (event: KeyboardEvent<HTMLTableRowElement>, row: Row, index: number): void => {
+    if (event.target !== event.currentTarget) return;
+    const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 400) / rowHeight) - 2);
+    const moves: Record<string, number> = {
+      ArrowDown: index + 1, ArrowUp: index - 1, PageDown: Math.min(rows.length - 1, index + page),
+      PageUp: Math.max(0, index - page), Home: 0, End: rows.length - 1,
+    };
+    const move = moves[event.key];
+    if (move !== undefined) {
+      event.preventDefault();
+      focusRow(move);
+    } else if (event.key === "Enter" && onOpen) {
+      event.preventDefault();
+      onOpen(row);
+    }
+  };
+  const width = columns.reduce((sum, column) => sum + column.width, 0);
+
+  return (
+    <div ref={box} className="table-box" style={{ maxHeight }} role="region" aria-label={label} tabIndex={0}>
+      <table className="table" aria-rowcount={rows.length + 1} style={{ minWidth: width }}>
+        <colgroup>{columns.map((c) => <col key={c.key} style={c.grow ? undefined : { width: c.width }} />)}</colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((column) => {
+              const sorted = sort?.key === column.key ? (sort.descending ? "descending" : "ascending") : undefined;
+              return (
+                <th key={column.key} scope="col" className={column.align} aria-sort={sorted}>
+                  {column.sortable && onSort ? (
+                    <button type="button" onClick={() => onSort(nextSort(sort ?? null, column.key))} data-tip={column.tip}>
+                      {column.title}
+                      <span className="sort-mark" aria-hidden="true">{sorted === "ascending" ? "▲" : sorted === "descending" ? "▼" : ""}</span>
+                    </button>
+                  ) : <span data-tip={column.tip}>{column.title}</span>}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && <tr aria-hidden="true" className="spacer"><td colSpan={columns.length} style={{ height: above }} /></tr>}
+          {items.map((item) => {
+            const row = rows[item.index];
+            if (row === undefined) return null;
+            const key = rowKey(row);
+            return (
+              <tr
+                key={key}
+                data-index={item.index}
+                aria-rowindex={item.index + 2}
+                aria-selected={selected === undefined ? undefined : selected === key}
+                className={`${onOpen ? "opens" : ""} ${props.rowClass?.(row) ?? ""}`}
+                tabIndex={onOpen ? (item.index === (first?.index ?? 0) || selected === key ? 0 : -1) : undefined}
+                style={{ height: rowHeight }}
+                onClick={(event) => {
+                  if (onOpen && !(event.target as Element).closest("a, button, input")) onOpen(row);
+                }}
+                onKeyDown={(event) => pressed(event, row, item.index)}
+              >
+                {columns.map((column) => <td key={column.key} className={column.align}>{column.cell(row)}</td>)}
+              </tr>
+            );
+          })}
+          {below > 0 && <tr aria-hidden="true" className="spacer"><td colSpan={columns.length} style={{ height: below }} /></tr>}
+        </tbody>
+      </table>
+    </div>
+  );
+}
