@@ -45,8 +45,9 @@ async def lived(shape: Shape, scale: float, cycles: int, questions: int, say: Sa
     workload = shape.build(scale)
     rounds = max(1, cycles // (2 * BLOCK))
     async with _running(shape, scale) as (shard, people):
-        found = await _journal_rows(shard, rounds, say)
-        found += await _question_rows(shard, people, workload, questions, say)
+        # First, while every cycle so far is in the journal.
+        found = await _question_rows(shard, people, workload, questions, say)
+        found += await _journal_rows(shard, rounds, say)
         found += await _what_if_rows(shard, people, workload, rounds, say)
         found.append(Measure("memory of the shard", shard.resident_bytes() / 2**20, "MB"))
     return found
@@ -116,7 +117,7 @@ async def _question_rows(
     for number, key in enumerate(keys):
         say(f"question {number + 1} of {len(keys)} asked over RPC")
         latest.append(await _seconds(people.explain_need(ExplainNeedCall(key))))
-    while (cycle := (await shard.ask())["cycle"]) <= PAST_CYCLES:
+    while (cycle := (await shard.ask())["cycle"]) <= PAST_CYCLES + FEW:
         await asyncio.sleep(CYCLE_SECONDS)
     past = []
     for number, key in enumerate(keys[:FEW]):
