@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
-from bigfleet.bench.journal import answering, diffing, living, measuring
+from bigfleet.bench import journal
+from bigfleet.bench.journal import answering, diffing, living
 from bigfleet.cli.main import cli
 
 BUDGET = {
@@ -33,13 +34,13 @@ SMALL = ["bench", "journal", "uber-5k", "--scale", "0.02", "--cycles", "4", "--d
 def briefly() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bigfleet.bench.timing.INDICES", 5_000)
-        patch.setattr(measuring, "QUESTIONS", 4)
+        patch.setattr(journal, "QUESTIONS", 4)
         patch.setattr(answering, "FEW", 2)
         patch.setattr(living, "FEW", 2)
         patch.setattr(living, "BLOCK", 2)
         patch.setattr(living, "CYCLE_SECONDS", 0.05)
         patch.setattr(living, "PAST_CYCLES", 3)
-        patch.setattr(measuring, "DIFF_SCALE", 0.02)
+        patch.setattr(journal, "DIFF_SCALE", 0.02)
         yield
 
 

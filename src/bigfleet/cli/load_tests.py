@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
+from bigfleet.bench import journal as journal_bench
 from bigfleet.bench import operator as rollup
 from bigfleet.bench.coordinator import failover, load, rebalance
 from bigfleet.bench.coordinator.etcd_members import HOW_TO_GET_ETCD, etcd_program
 from bigfleet.bench.engine.shapes import SHAPES
-from bigfleet.bench.journal import measuring as journal_measuring
 from bigfleet.bench.measures import Measure, Say, beside_the_machine
 from bigfleet.bench.shard import load as shard_load
 from bigfleet.bench.shard.fleet import ShardScale
@@ -164,7 +164,7 @@ def operator(requests: int) -> None:
 @click.argument(
     "shape",
     type=click.Choice(list(SHAPES), case_sensitive=False),
-    default=journal_measuring.BUDGETED,
+    default=journal_bench.BUDGETED,
     metavar="[SHAPE]",
 )
 @click.option(
@@ -178,7 +178,7 @@ def operator(requests: int) -> None:
     "--part",
     "parts",
     multiple=True,
-    type=click.Choice(journal_measuring.PARTS),
+    type=click.Choice(journal_bench.PARTS),
     help="Measure only this part; may be repeated.",
 )
 @click.option(
@@ -213,13 +213,13 @@ def journal(
     from bigfleet.cli.progress import compile_all
 
     compile_all()
-    given = journal_measuring.JournalScale(SHAPES[shape], scale, cycles, diff_cycles)
+    given = journal_bench.JournalScale(SHAPES[shape], scale, cycles, diff_cycles)
     with progress("journal") as say:
-        measuring = journal_measuring.measured(given, parts or journal_measuring.PARTS, say)
+        measuring = journal_bench.measured(given, parts or journal_bench.PARTS, say)
         measures = run_load_test(beside_the_machine(measuring))
     print_measures(
         measures,
-        journal_measuring.STATED_FOR,
+        journal_bench.STATED_FOR,
         shape=shape,
         scale=scale,
         cycles=cycles,
