@@ -22,6 +22,7 @@ from bigfleet.bench.processes import Child, child
 from bigfleet.bench.scraping import metrics_page
 from bigfleet.bench.shard.fleet import ShardScale, cluster_name, rollup
 from bigfleet.bench.shard.operators import Operators
+from bigfleet.bench.shard.rails import rail_rows
 from bigfleet.bench.timing import unit_ms
 from bigfleet.model.ownership import Ownership
 from bigfleet.shard.effects import KeptRows
@@ -91,6 +92,7 @@ async def measured(scale: ShardScale) -> list[Measure]:
         scraping = asyncio.create_task(_scrape((await rig.shard.ask())["metrics_port"]))
         found += await _cycle_rows(rig)
         found += await _probe_rows(rig)
+        found += await rail_rows(rig.shard, rig.operators, scale)
         scraping.cancel()
         found.append(Measure("memory of the shard", rig.shard.resident_bytes() / 2**20, "MB"))
     found.append(Measure("load of the machine after", os.getloadavg()[0], ""))
