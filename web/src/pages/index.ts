@@ -14,13 +14,18 @@ export interface Page {
   key: string;
   /** The first one is where the navigation leads; the others are details of the same page. */
   paths: readonly string[];
+  /** Shows any cycle of the journal (`useAt`), not only now. */
+  past?: boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
 export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
-  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], load: () => import("./map") },
+  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], past: true, load: () => import("./map") },
+  { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], past: true, load: () => import("./needs") },
+  { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], past: true, load: () => import("./decisions") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
+  { title: "Clusters", icon: "clusters", key: "c", paths: ["/clusters", "/clusters/:id"], load: () => import("./clusters") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {
