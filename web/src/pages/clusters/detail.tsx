@@ -43,7 +43,7 @@ function Tiles({ cluster }: { cluster: Cluster }) {
       <Tile title="Pods" value={<span className="clusters-words">{main}</span>} note={sub} tone={bad ? "warn" : ""} />
       <Tile title="Covered, not placed" value={<Count v={notPlaced} why={cluster.error ?? "Its operator does not report it"} unit="pods" />} note="their machines are there" tone={(notPlaced ?? 0) > 0 ? "warn" : ""} />
       <Tile title="Nodes" value={<span className={`clusters-words ${nodes.main === "unknown" ? "unknown" : ""}`}>{nodes.main}</span>} note={nodes.sub || "none missing, none to come"} />
-      <Tile title="Machines" value={<Count v={cluster.machines} why={cluster.error} unit="machines" />} note={<Link to={linkTo("/machines", { filter: `cluster=${cluster.id}` })}>list them</Link>} />
+      <Tile title="Machines it has" value={<Count v={cluster.machines} why={cluster.error} unit="machines" />} note={<Link to={linkTo("/machines", { filter: `cluster=${cluster.id}` })}>list them</Link>} />
       <Tile title="Cost" value={<PerHour v={cluster.dollarsPerHour} why={cluster.error} />} note="billed now" />
     </div>
   );

@@ -60,7 +60,7 @@ function Tiles({ clusters }: { clusters: readonly Cluster[] }) {
   const stuck = sum((cluster) => cluster.stuckPods);
   return (
     <div className="clusters-tiles">
-      <Tile title="Clusters" value={<Count v={clusters.length} />} note={silent > 0 ? `${format.count(silent)} without a stream` : "all connected"} tone={silent > 0 ? "danger" : ""} />
+      <Tile title="Known" value={<Count v={clusters.length} />} note={silent > 0 ? `${format.count(silent)} without a stream` : "all connected"} tone={silent > 0 ? "danger" : ""} />
       <Tile title="That wait for something" value={<Count v={waiting} />} note={waiting > 0 ? "not all of their Needs are met" : "every Need is met"} tone={waiting > 0 ? "warn" : ""} />
       <Tile title="Covered, not placed" value={<Count v={stuck} unit="pods" />} note="pods whose machines are there" tone={stuck > 0 ? "warn" : ""} />
       <Tile title="In use" value={<Count v={sum((cluster) => cluster.machines)} unit="machines" />} note="machines of clusters" />
@@ -96,7 +96,7 @@ export function ClusterListPage() {
         <View of={loaded} height={300} lines={6} empty={() => (total === 0
           ? <Empty title="No cluster is known" height={200}><p>A cluster appears when its operator opens a stream to a shard: <code>bigfleet operator --cluster-id NAME</code></p></Empty>
           : rows.length === 0 ? <Empty title="No cluster has this in its name" height={200}><p>Its id or its shard's id must contain it.</p></Empty> : null)}>
-          {() => <Table label="Clusters" rows={rows} columns={shownColumns} rowKey={(row) => row.id} rowHeight={54} onOpen={open} sort={sort} onSort={(next) => setSort(formatSort(next))} maxHeight="max(380px, calc(100vh - 320px))" />}
+          {() => <Table label="All clusters" rows={rows} columns={shownColumns} rowKey={(row) => row.id} rowHeight={54} onOpen={open} sort={sort} onSort={(next) => setSort(formatSort(next))} maxHeight="max(380px, calc(100vh - 320px))" />}
         </View>
       </Card>
     </div>

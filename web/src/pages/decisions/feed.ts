@@ -23,6 +23,9 @@ export const DISPOSITIONS: Readonly<Record<string, string>> = {
   held: "held, as the machine would go back and forth",
 };
 
+/** The word that is shown: a pause suppresses. */
+export const fateWord = (disposition: string): string => (disposition === "suppressed" ? "paused" : disposition);
+
 export const dispositionOf = (row: Decision): string =>
   (row.disposition ?? "").replace(/^DISPOSITION_/, "").toLowerCase().replace(/_/g, "-");
 

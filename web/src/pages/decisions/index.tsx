@@ -13,7 +13,7 @@ import { Icon } from "../../ui/icons";
 import { Empty, ErrorNotice, View } from "../../ui/states";
 import { useDecisions } from "./data";
 import { Explanation } from "./explanation";
-import { csvOf, DISPOSITIONS, type Filters, fits, groupsOf, jsonOf, KINDS } from "./feed";
+import { csvOf, DISPOSITIONS, fateWord, type Filters, fits, groupsOf, jsonOf, KINDS } from "./feed";
 import { Cycle } from "./rows";
 import "./decisions.css";
 
@@ -62,7 +62,7 @@ function TextFilter({ label, value, placeholder, onChange }: { label: string; va
 
 const RAILS = [
   { value: "", text: "all" }, { value: "enqueued", text: "started" }, { value: "failed", text: "failed or cancelled" }, { value: "stopped", text: "held back, any" },
-  ...Object.keys(DISPOSITIONS).filter((name) => name !== "enqueued").map((value) => ({ value, text: value })),
+  ...Object.keys(DISPOSITIONS).filter((name) => name !== "enqueued").map((value) => ({ value, text: fateWord(value) })),
 ];
 
 function FilterBar({ filters, rows, shards }: { filters: Filters; rows: readonly Decision[]; shards: readonly string[] }) {

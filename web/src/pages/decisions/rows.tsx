@@ -8,7 +8,7 @@ import { Link, Pill, type Tone } from "../../ui/basics";
 import { Icon } from "../../ui/icons";
 import { Ago, Name } from "../../ui/values";
 import { Explanation } from "./explanation";
-import { type CycleGroup, DISPOSITIONS, dispositionOf, type Fate, fateOf, keyOf, type Run } from "./feed";
+import { type CycleGroup, DISPOSITIONS, dispositionOf, type Fate, fateOf, fateWord, keyOf, type Run } from "./feed";
 
 const FATE_TONES: Record<Fate, Tone> = { done: "good", started: "info", stopped: "warn", failed: "danger", unknown: "neutral" };
 
@@ -18,7 +18,7 @@ function fateText(row: Decision): { text: string; tip: string } {
   switch (fateOf(row)) {
     case "done": return { text: "done", tip: "Started, and seen to have happened" };
     case "started": return { text: "under way", tip: "Started; its end has not been seen yet" };
-    case "stopped": return { text: disposition, tip: row.outcome ? `${words}: ${row.outcome}` : words };
+    case "stopped": return { text: fateWord(disposition), tip: row.outcome ? `${words}: ${row.outcome}` : words };
     case "failed": return { text: /^cancel/i.test(row.outcome ?? "") ? "cancelled" : "failed", tip: row.outcome ?? "" };
     case "unknown": return { text: "unknown", tip: "Its fate is not told" };
   }

@@ -8,7 +8,7 @@ import type { Reason } from "../../core/types";
 import { Button, Command, CopyButton, IconButton, Link, NeedStatePill, Pill } from "../../ui/basics";
 import { Drawer } from "../../ui/overlays";
 import { ObjectLink, Prose } from "../../ui/prose";
-import { ErrorNotice, Partial, View } from "../../ui/states";
+import { ErrorNotice, View } from "../../ui/states";
 import { Age, Ago, Name, PerHour } from "../../ui/values";
 import { Counterfactuals } from "./counterfactuals";
 import { Candidates, Competitors, Domains, Funnel, Victims } from "./engine";
@@ -54,6 +54,9 @@ function reasonsOf(told: NeedExplanation | undefined, known: NeedRow | undefined
   return [...first, ...(told?.reasons ?? []).filter((reason) => !codes.has(reason.code))];
 }
 
+/** What the answer leaves out; not again what is to be done. */
+const notesOf = (told: NeedExplanation | undefined, todo: string): readonly string[] => (told?.notes ?? []).filter((note) => !todo || !note.includes(todo));
+
 /** A command to copy where the remedy is one, a sentence where it is not. */
 function ToDo({ text }: { text: string }) {
   const command = /^bigfleet [^;]+$/.test(text);
@@ -70,7 +73,7 @@ function Demand({ row, numbers }: { row: NeedRow; numbers: boolean }) {
       <div><dt>Has</dt><dd><CoverageBar row={row} wide /></dd></div>
       {!row.satisfied && <div><dt>Short</dt><dd className="needs-short"><Amounts of={row.residualDeficit} /></dd></div>}
       <div><dt>In chunks of</dt><dd>{minUnit ? <><Amounts of={row.minUnit} />{units !== null && <span className="dim">, {format.plural(units, "chunk")}</span>}</> : <span className="dim">any size</span>}</dd></div>
-      <div><dt>Machines</dt><dd>{format.count(row.claimedMachineCount)} held{row.arrivingMachines ? `, ${format.count(row.arrivingMachines)} of them on the way` : ""}{row.stuckPods ? `; ${format.plural(row.stuckPods, "pod")} wait although the machines are there` : ""}</dd></div>
+      <div><dt>Machines</dt><dd>{format.count(row.claimedMachineCount)} claimed{row.arrivingMachines ? `, ${format.count(row.arrivingMachines)} of them ${row.state === "blocked" ? "held back" : "on the way"}` : ""}{row.stuckPods ? `; ${format.plural(row.stuckPods, "pod")} wait although the machines are there` : ""}</dd></div>
       <div><dt>Must have</dt><dd><Requirements requirements={row.requirements} spread={row.spread} /></dd></div>
       {row.group && <div><dt>Group</dt><dd><Name>{groupText(row.group)}</Name></dd></div>}
       <div><dt>Declares</dt><dd>{penalties.map(([name, text]) => `${name} ${text || "not declared"}`).join(", ")} <span className="dim">(not billed)</span></dd></div>
@@ -162,7 +165,7 @@ export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readon
           <Button small data-autofocus aria-pressed={numbers} onClick={() => setShow(numbers ? "" : "1")}>{numbers ? "Hide numbers" : "Show numbers"}</Button>
           <Command text={`bigfleet why need/${whole}${at !== null ? ` --at ${at}` : ""}`} />
         </div>
-        {(loaded.data?.notes?.length ?? 0) > 0 && <Partial warnings={loaded.data?.notes ?? []} />}
+        {notesOf(loaded.data, todo).map((note) => <p key={note} className="needs-note"><Prose text={note} /></p>)}
         {loaded.error?.unknown
           ? <><ErrorNotice error={loaded.error} retry={loaded.reload} /><p className="dim">A Need goes when its cluster stops asking for it. What was decided for it: <ObjectLink name={`cluster/${cluster}`} /></p></>
           : <View of={loaded} height={500} lines={9}>{(told) => row && <Explained told={told} row={row} rows={rows} numbers={numbers} name={whole} />}</View>}
