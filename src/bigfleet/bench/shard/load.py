@@ -87,7 +87,7 @@ async def measured(scale: ShardScale) -> list[Measure]:
         Measure("machine-speed unit", unit_ms(), "ms"),
         *_ingest_rows(scale),
     ]
-    async with _running(scale) as rig:
+    async with running(scale) as rig:
         found += await _start_rows(rig)
         scraping = asyncio.create_task(_scrape((await rig.shard.ask())["metrics_port"]))
         found += await _cycle_rows(rig)
@@ -100,14 +100,16 @@ async def measured(scale: ShardScale) -> list[Measure]:
 
 
 @asynccontextmanager
-async def _running(scale: ShardScale) -> AsyncIterator[ShardHarness]:
+async def running(scale: ShardScale, shard_module: str = "") -> AsyncIterator[ShardHarness]:
+    """`shard_module`: of another watched shard than the usual one."""
     modules = "bigfleet.bench.shard"
     given = json.dumps(asdict(scale))
     with tempfile.TemporaryDirectory() as data_dir:
         async with child(f"{modules}.instant_provider", "provider", given) as provider:
             address = f"127.0.0.1:{(await provider.ask())['port']}"
             words = (data_dir, address, json.dumps(CYCLE_SECONDS))
-            async with child(f"{modules}.watched_shard", "shard", *words) as shard:
+            module = shard_module or f"{modules}.watched_shard"
+            async with child(module, "shard", *words) as shard:
                 operators = Operators(f"127.0.0.1:{(await shard.ask())['port']}", scale)
                 try:
                     yield ShardHarness(scale, shard, provider, operators)

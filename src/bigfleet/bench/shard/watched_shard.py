@@ -14,7 +14,7 @@ from bigfleet.bench.shard.loop_watch import LoopWatch
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.log_lines import open_log
-from bigfleet.process import real_context
+from bigfleet.process import MakePage, real_context
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.thrash_watch import ThrashWatch
@@ -70,6 +70,7 @@ class WatchedShard:
         return {
             "port": self._process.port,
             "metrics_port": self._process.metrics_port,
+            "web_port": self._process.web_port,
             "not_ready": state.why_not_ready(),
             "machines": len(state.parts.machines),
             "needs": len(state.parts.needs),
@@ -83,10 +84,10 @@ class WatchedShard:
         }
 
 
-async def _served(settings: ShardSettings) -> None:
+async def _served(settings: ShardSettings, make_page: MakePage | None) -> None:
     clock = RealClock()
     log = open_log(sys.stderr, "shard", clock.now, text=True, level="warning")
-    process = ShardProcess(settings, real_context(log, None, ""))
+    process = ShardProcess(settings, real_context(log, None, "", make_page))
     watch = LoopWatch()
     watch.start()
     watched = WatchedShard(process, watch)
@@ -97,7 +98,7 @@ async def _served(settings: ShardSettings) -> None:
         task.cancel()
 
 
-def main() -> None:
+def main(make_page: MakePage | None = None) -> None:
     """Arguments: the data dir, the provider's address, seconds between two cycles at rest."""
     data_dir, provider, cycle_interval = sys.argv[1:]
     settings = ShardSettings(
@@ -107,4 +108,4 @@ def main() -> None:
         provider_addr=(f"bench={provider}",),
         cycle_interval=json.loads(cycle_interval),
     )
-    asyncio.run(_served(settings))
+    asyncio.run(_served(settings, make_page))
