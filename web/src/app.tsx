@@ -32,7 +32,7 @@ function GoTo({ page }: { page: Page }) {
 function Navigation({ current, open }: { current: Page | undefined; open: boolean }) {
   const { query } = useAddress();
   const status = useStatus();
-  const pages = PAGES.filter((page) => page.title !== "Scenario" || status === null || status.face === "up");
+  const pages = PAGES.filter((page) => page.title !== "Scenario" || status?.face === "up");
   return (
     <nav className={`sidebar ${open ? "open" : ""}`} aria-label="Pages" id="pages">
       <ul>

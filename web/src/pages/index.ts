@@ -27,6 +27,8 @@ export const PAGES: readonly Page[] = [
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
   { title: "Clusters", icon: "clusters", key: "c", paths: ["/clusters", "/clusters/:id"], load: () => import("./clusters") },
   { title: "What if", icon: "whatif", key: "w", paths: ["/whatif"], past: true, load: () => import("./whatif") },
+  { title: "Topology", icon: "topology", key: "t", paths: ["/topology", "/shards/:id"], load: () => import("./topology") },
+  { title: "Scenario", icon: "scenario", key: "s", paths: ["/scenario"], load: () => import("./scenario") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {
