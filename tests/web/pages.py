@@ -12,6 +12,8 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
 from bigfleet.web.app import STATIC, application
 from bigfleet.web.fleet import Fleet
+from bigfleet.web.live.live import Live
+from bigfleet.web.live.rings import Rings
 from bigfleet.web.safety import WebPolicy
 from bigfleet.web.server import WebServer
 
@@ -46,7 +48,8 @@ async def served(
     fleet: Fleet | None = None, policy: WebPolicy = READS, static: Path = STATIC
 ) -> AsyncIterator[Served]:
     log = LinesKept()
-    server = WebServer(application(fleet or no_fleet(), policy, log, static), lambda: None)
+    live = Live(fleet or no_fleet(), Rings(), log)
+    server = WebServer(application(live, policy, log, static), live.end_streams)
     port = await server.start("127.0.0.1:0")
     try:
         async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:

@@ -1,7 +1,7 @@
 """A shard's admin and read side that answers from a script, and remembers who asked what."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import (
@@ -118,6 +118,7 @@ from bigfleet.model.what_if import (
 )
 from bigfleet.wire.shard_admin import MachineListing
 from tests.wire import counterfactual_answer, figures_answer, thrash_answers
+from tests.wire.watch_answers import ScriptedWatch
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
 PAUSE = Pause(
@@ -439,8 +440,7 @@ COMPARED = WhatIfAnswer(
 
 
 @dataclass
-class ScriptedAdmin:
-    asked: list[tuple[object, ...]] = field(default_factory=list)
+class ScriptedAdmin(ScriptedWatch):
     rows: Sequence[MachineView] = (BARE, FULL)
     needs_rows: Sequence[NeedView] = (UNMET, MET)
     closed: bool = False

@@ -55,6 +55,7 @@ from bigfleet.model.shard_views import (
     QuarantineKind,
 )
 from bigfleet.model.verifier_views import PolicySet
+from bigfleet.model.watch_events import FleetMapCall, WatchCall
 from bigfleet.model.what_if import RemoveMachines, WhatIfCall
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.client_line import ClientLine
@@ -64,7 +65,13 @@ from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
-from tests.wire import admin, counterfactual_answer, figures_answer, thrash_answers
+from tests.wire import (
+    admin,
+    counterfactual_answer,
+    figures_answer,
+    thrash_answers,
+    watch_answers,
+)
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
@@ -187,6 +194,16 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         counterfactual_answer.ANSWER,
+    ),
+    "events": (
+        lambda c: all_of(c.watch_events(WatchCall(("map", "overview"), 8))),
+        ("watch_events", WatchCall(("map", "overview"), 8)),
+        list(watch_answers.EVENTS),
+    ),
+    "the map": (
+        lambda c: all_of(c.fleet_map(FleetMapCall(8))),
+        ("fleet_map", FleetMapCall(8)),
+        watch_answers.PIECES,
     ),
     "figures": (lambda c: c.figures(), ("figures",), figures_answer.FIGURES),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),

@@ -15,6 +15,7 @@ from bigfleet.edge.logs import Log
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.ports import free_from, started_on
 from bigfleet.web.fleet import Fleet
+from bigfleet.web.live.rings import Rings
 from bigfleet.web.page import WebPage
 from bigfleet.web.safety import WebPolicy
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -61,7 +62,7 @@ async def served_page(
             simulated=fleet.plan.simulated,
             writes=True,
         )
-        page = WebPage(shown, WebPolicy(writes=True), log)
+        page = WebPage(shown, Rings(), WebPolicy(writes=True), log)
         closing.push_async_callback(page.stop)
         if fleet.plan.exact_ports:
             await page.start(f"127.0.0.1:{port}")

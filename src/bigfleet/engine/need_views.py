@@ -81,6 +81,22 @@ class NeedViews:
             same_candidates=self.same_candidates(row) if short else (),
         )
 
+    def deficits_differ(self, rows: Int64s, before: "NeedViews", places: Int64s) -> Bools:
+        """Whether each of these rows lacks something else than the one at its place did before.
+
+        Dimensions are told apart by their names, which may be others.
+        """
+        mine, theirs = self._outcome, before._outcome
+        column_of = {name: number for number, name in enumerate(theirs.scene.dimensions)}
+        differ = np.zeros(len(rows), np.bool_)
+        for number, name in enumerate(mine.scene.dimensions):
+            lacked: Int64s = mine.credit.remaining[rows, number]
+            column = column_of.pop(name, None)
+            differ |= lacked != (0 if column is None else theirs.credit.remaining[places, column])
+        for column in column_of.values():
+            differ |= theirs.credit.remaining[places, column] != 0
+        return differ
+
     def key(self, row: int) -> NeedKey:
         return self._outcome.key(row)
 

@@ -20,6 +20,8 @@ from bigfleet.web import routes as route_modules
 from bigfleet.web.answers import error
 from bigfleet.web.assets import Assets
 from bigfleet.web.fleet import Fleet
+from bigfleet.web.live.live import Live
+from bigfleet.web.live.routes import live_routes
 from bigfleet.web.safety import BodyTooLarge, Safety, WebPolicy
 
 STATIC = Path(str(files("bigfleet.web"))) / "static"
@@ -35,9 +37,9 @@ _STATUS = {
 }
 
 
-def application(fleet: Fleet, policy: WebPolicy, log: Log, static: Path = STATIC) -> ASGIApp:
+def application(live: Live, policy: WebPolicy, log: Log, static: Path = STATIC) -> ASGIApp:
     """`/api` has the compatible routes too: the older dashboard asks there."""
-    found = list(found_routes(fleet))
+    found = [*found_routes(live.fleet), *live_routes(live)]
     assets = Assets(static)
 
     async def page(request: Request) -> Response:

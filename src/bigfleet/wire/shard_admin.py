@@ -110,6 +110,15 @@ from bigfleet.wire.rpcs import (
 )
 from bigfleet.wire.thrash_findings import THRASH_FINDING
 from bigfleet.wire.verifier_views import POLICY_SET, VERIFIER, policy_arguments, policy_request
+from bigfleet.wire.watch_rpcs import (
+    EVENT,
+    MAP_CALL,
+    WATCH_CALL,
+    WatchHandler,
+    event_frames,
+    map_frames,
+    map_piece,
+)
 from bigfleet.wire.what_ifs import MOST_BYTES as MOST_WHAT_IF_BYTES
 from bigfleet.wire.what_ifs import answer_message, answer_of, call_message, call_of
 
@@ -142,7 +151,7 @@ class ReportHandler(Protocol):
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
 
 
-class ShardAdminHandler(ReportHandler, JournalHandler, Protocol):
+class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
     """What answers; each raises Rejected where the contract says so."""
 
     async def status(self) -> ShardStatus: ...
@@ -560,4 +569,18 @@ class ShardAdminClient(WhatIfClient):
         pb.DumpFleetResponse,
         lambda m: m.lines,
         "snapshot fleet",
+    )
+    watch_events = SHARD_ADMIN.stream(
+        "WatchEvents",
+        WATCH_CALL.message,
+        event_frames,
+        pb.WatchEventsResponse,
+        EVENT.record,
+    )
+    fleet_map = SHARD_ADMIN.stream(
+        "FleetMap",
+        MAP_CALL.message,
+        map_frames,
+        pb.FleetMapResponse,
+        map_piece,
     )

@@ -5330,3 +5330,342 @@ class DurationCounts(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DurationCounts: _TypeAlias = DurationCounts  # noqa: Y015
+
+@_typing.final
+class WatchEventsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOPICS_FIELD_NUMBER: _builtins.int
+    AFTER_CYCLE_FIELD_NUMBER: _builtins.int
+    after_cycle: _builtins.int
+    """Decisions after this cycle come first, as far as they are remembered; 0: only new ones."""
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """overview, decisions, needs, map; none: overview."""
+
+    def __init__(
+        self,
+        *,
+        topics: _abc.Iterable[_builtins.str] | None = ...,
+        after_cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_cycle", b"after_cycle", "topics", b"topics"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchEventsRequest: _TypeAlias = WatchEventsRequest  # noqa: Y015
+
+@_typing.final
+class WatchEventsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OVERVIEW_FIELD_NUMBER: _builtins.int
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    MAP_FIELD_NUMBER: _builtins.int
+    shard_epoch: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def overview(self) -> Global___ShardOverview:
+        """Of the next four one is there."""
+
+    @_builtins.property
+    def decisions(self) -> Global___DecisionChanges: ...
+    @_builtins.property
+    def needs(self) -> Global___NeedChanges: ...
+    @_builtins.property
+    def map(self) -> Global___MapChanges: ...
+    def __init__(
+        self,
+        *,
+        shard_epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        overview: Global___ShardOverview | None = ...,
+        decisions: Global___DecisionChanges | None = ...,
+        needs: Global___NeedChanges | None = ...,
+        map: Global___MapChanges | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "map", b"map", "needs", b"needs", "overview", b"overview"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "decisions", b"decisions", "map", b"map", "needs", b"needs", "overview", b"overview", "shard_epoch", b"shard_epoch"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchEventsResponse: _TypeAlias = WatchEventsResponse  # noqa: Y015
+
+@_typing.final
+class ShardOverview(_message.Message):
+    """A shard on one page."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    QUARANTINES_FIELD_NUMBER: _builtins.int
+    OFFERINGS_FIELD_NUMBER: _builtins.int
+    FIGURES_FIELD_NUMBER: _builtins.int
+    THRASH_FINDINGS_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    thrash_findings: _builtins.int
+    @_builtins.property
+    def status(self) -> Global___ShardStatus: ...
+    @_builtins.property
+    def quarantines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quarantine]: ...
+    @_builtins.property
+    def offerings(self) -> _containers.RepeatedCompositeFieldContainer[Global___OfferingView]: ...
+    @_builtins.property
+    def figures(self) -> Global___GetFiguresResponse: ...
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Clusters with a session, now or before."""
+
+    def __init__(
+        self,
+        *,
+        status: Global___ShardStatus | None = ...,
+        quarantines: _abc.Iterable[Global___Quarantine] | None = ...,
+        offerings: _abc.Iterable[Global___OfferingView] | None = ...,
+        figures: Global___GetFiguresResponse | None = ...,
+        thrash_findings: _builtins.int = ...,
+        clusters: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "quarantines", b"quarantines", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShardOverview: _TypeAlias = ShardOverview  # noqa: Y015
+
+@_typing.final
+class DecisionChanges(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def decisions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
+        """New ones, and those whose outcome is known now; newest last."""
+
+    def __init__(
+        self,
+        *,
+        decisions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecisionChanges: _TypeAlias = DecisionChanges  # noqa: Y015
+
+@_typing.final
+class NeedChanges(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGED_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    RESET_FIELD_NUMBER: _builtins.int
+    reset: _builtins.bool
+    """More have changed than are told: list them anew."""
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedRow]:
+        """Whose state, cause or deficit is another."""
+
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.NeedRef]: ...
+    def __init__(
+        self,
+        *,
+        changed: _abc.Iterable[Global___NeedRow] | None = ...,
+        removed: _abc.Iterable[_common_pb2.NeedRef] | None = ...,
+        reset: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "removed", b"removed", "reset", b"reset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedChanges: _TypeAlias = NeedChanges  # noqa: Y015
+
+@_typing.final
+class MapChanges(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    RESET_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    LEGENDS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Of the columns after these changes; they follow the version before."""
+    reset: _builtins.bool
+    """Machines came or went, or too much has changed: ask for the map anew."""
+    rows: _builtins.bytes
+    """Little-endian, side by side: row (uint32), number of the column (uint8), value (uint32)."""
+    columns: _builtins.bytes
+    values: _builtins.bytes
+    @_builtins.property
+    def legends(self) -> _containers.RepeatedCompositeFieldContainer[Global___MapLegend]:
+        """Those that have grown, whole."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        reset: _builtins.bool = ...,
+        rows: _builtins.bytes = ...,
+        columns: _builtins.bytes = ...,
+        values: _builtins.bytes = ...,
+        legends: _abc.Iterable[Global___MapLegend] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "legends", b"legends", "reset", b"reset", "rows", b"rows", "values", b"values", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MapChanges: _TypeAlias = MapChanges  # noqa: Y015
+
+@_typing.final
+class FleetMapRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: now; else a cycle of the journal."""
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FleetMapRequest: _TypeAlias = FleetMapRequest  # noqa: Y015
+
+@_typing.final
+class FleetMapResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    """Columns in the order of the header, then the end of each id (uint32) in the UTF-8 of all ids,
+    and these; little-endian.
+    """
+    @_builtins.property
+    def header(self) -> Global___FleetMapHeader: ...
+    def __init__(
+        self,
+        *,
+        header: Global___FleetMapHeader | None = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "frame", b"frame", "header", b"header"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "data"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___FleetMapResponse: _TypeAlias = FleetMapResponse  # noqa: Y015
+
+@_typing.final
+class FleetMapHeader(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    LEGENDS_FIELD_NUMBER: _builtins.int
+    shard_epoch: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    version: _builtins.int
+    count: _builtins.int
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___MapColumn]: ...
+    @_builtins.property
+    def legends(self) -> _containers.RepeatedCompositeFieldContainer[Global___MapLegend]: ...
+    def __init__(
+        self,
+        *,
+        shard_epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        version: _builtins.int = ...,
+        count: _builtins.int = ...,
+        columns: _abc.Iterable[Global___MapColumn] | None = ...,
+        legends: _abc.Iterable[Global___MapLegend] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "columns", b"columns", "count", b"count", "cycle", b"cycle", "legends", b"legends", "shard_epoch", b"shard_epoch", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FleetMapHeader: _TypeAlias = FleetMapHeader  # noqa: Y015
+
+@_typing.final
+class MapColumn(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    WIDTH_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    width: _builtins.int
+    """Bytes of a value."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        width: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "width", b"width"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MapColumn: _TypeAlias = MapColumn  # noqa: Y015
+
+@_typing.final
+class MapLegend(_message.Message):
+    """What the numbers of a column mean, from 0 on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    NAMES_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    @_builtins.property
+    def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        names: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "names", b"names"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MapLegend: _TypeAlias = MapLegend  # noqa: Y015

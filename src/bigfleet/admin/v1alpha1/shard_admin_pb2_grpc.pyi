@@ -90,6 +90,12 @@ class ShardAdminStub:
     """
     GetFigures: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]
     """What the last cycle had of each sort of machines, what they cost, and counters."""
+    WatchEvents: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.WatchEventsRequest, _shard_admin_pb2.WatchEventsResponse]
+    """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
+    ended.
+    """
+    FleetMap: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.FleetMapRequest, _shard_admin_pb2.FleetMapResponse]
+    """Every machine of the shard, as columns: the header first, then the columns one after the other."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -152,6 +158,12 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """
     GetFigures: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]  # type: ignore[assignment]
     """What the last cycle had of each sort of machines, what they cost, and counters."""
+    WatchEvents: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.WatchEventsRequest, _shard_admin_pb2.WatchEventsResponse]  # type: ignore[assignment]
+    """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
+    ended.
+    """
+    FleetMap: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.FleetMapRequest, _shard_admin_pb2.FleetMapResponse]  # type: ignore[assignment]
+    """Every machine of the shard, as columns: the header first, then the columns one after the other."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
@@ -379,5 +391,23 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.GetFiguresResponse, _abc.Awaitable[_shard_admin_pb2.GetFiguresResponse]]:
         """What the last cycle had of each sort of machines, what they cost, and counters."""
+
+    @_abc_1.abstractmethod
+    def WatchEvents(
+        self,
+        request: _shard_admin_pb2.WatchEventsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.WatchEventsResponse], _abc.AsyncIterator[_shard_admin_pb2.WatchEventsResponse]]:
+        """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
+        ended.
+        """
+
+    @_abc_1.abstractmethod
+    def FleetMap(
+        self,
+        request: _shard_admin_pb2.FleetMapRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.FleetMapResponse], _abc.AsyncIterator[_shard_admin_pb2.FleetMapResponse]]:
+        """Every machine of the shard, as columns: the header first, then the columns one after the other."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -20,6 +20,7 @@ from bigfleet.journal.recorder import FailedCycle
 from bigfleet.journal.writer import JournalWriter
 from bigfleet.model.machines import Instant
 from bigfleet.shard.cycle import CycleInput, Deliberation, deliberate
+from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
 
@@ -33,9 +34,11 @@ class Cycles:
         stopwatch: Callable[[], float],
         compiled_for: Callable[[], float] = seconds_spent,
         journal: JournalWriter | None = None,
+        feed: EventFeed | None = None,
     ) -> None:
         self._state = state
         self._journal = journal
+        self._feed = feed
         self._outlet = outlet
         self._run_workers = run_workers
         self._stopwatch = stopwatch
@@ -84,6 +87,8 @@ class Cycles:
         if self._journal is not None and state.decision_loop.finished is not None:
             self._journal.offer(state.decision_loop.finished)
         state.phase_took("execute", self._stopwatch() - decided)
+        if self._feed is not None:
+            self._feed.cycle_ended()
 
     def _fail(self, given: CycleInput, why: str) -> None:
         self._outlet.obey(self._state.fail_cycle(given, why, self._outlet.now()))

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject, SeveralObjects
 from bigfleet.explain.machine_trace import explained_machine
 from bigfleet.explain.need_trace import explain_need
@@ -21,7 +22,7 @@ from bigfleet.explain.why_not import (
     why_not_removed,
     why_not_satisfied,
 )
-from bigfleet.journal.history import BrokenJournal, cycle_at
+from bigfleet.journal.history import BrokenJournal, FoundCycle, cycle_at
 from bigfleet.journal.notes import Ended, FoundDecisions, decisions_in, ended_actions
 from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
@@ -139,6 +140,18 @@ class Explanations:
         found.ended = {**found.ended, **self._ended()}
         return found
 
+    async def given(self, number: int) -> EngineInput:
+        """What a past cycle was decided on. Raises Rejected."""
+        finished = self._state.decision_loop.finished
+        if finished is not None and number == finished.given.cycle:
+            return finished.given
+        if self._journal is None:
+            text = f"cycle {number} is past, and this shard keeps no journal"
+            raise Rejected(Code.OUT_OF_RANGE, text)
+        async with self._reading:
+            found = await asyncio.to_thread(_found, self._journal, self._state.epoch, number)
+        return found.recorded.given
+
     def _ended(self) -> Ended:
         return self._state.parts.outcomes.known()
 
@@ -204,21 +217,27 @@ def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
     )
 
 
-def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
-    ended: Ended = {}
+def _found(journal: Path, epoch: int, number: int) -> FoundCycle:
     try:
-        segments = segments_of(journal)
-        found = cycle_at(segments, (epoch, number))
-        if found is not None and found.recorded.output is not None:
-            ended = ended_actions(segments, (epoch, number), found.recorded.output.actions)
+        found = cycle_at(segments_of(journal), (epoch, number))
     except (UnreadableJournal, BrokenJournal) as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
     if found is None:
         text = f"cycle {epoch}:{number} is not in the journal (any more)"
         raise Rejected(Code.OUT_OF_RANGE, text)
+    return found
+
+
+def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
+    found = _found(journal, epoch, number)
     given, output = found.recorded.given, found.recorded.output
-    actions = () if output is None else output.actions
-    return DecidedCycle(given, given.decide(), found.name, actions, ended)
+    if output is None:
+        return DecidedCycle(given, given.decide(), found.name, (), {})
+    try:
+        ended = ended_actions(segments_of(journal), (epoch, number), output.actions)
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
+    return DecidedCycle(given, given.decide(), found.name, output.actions, ended)
 
 
 def _past_decisions(

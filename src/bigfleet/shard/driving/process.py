@@ -30,6 +30,7 @@ from bigfleet.shard.coordination.registry import kept_providers, providers_to_at
 from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, settle_ownership
+from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
@@ -87,7 +88,11 @@ class ShardProcess(Process):
         run_workers: RunWorkers = self._threads.map if self._threads else map
         #: What of its totals the metrics have.
         self._journal_counted: dict[str, int] = {}
-        self.cycles = Cycles(state, outlet, run_workers, context.stopwatch, journal=self._journal)
+        real_of = None if context.times is None else context.times.times.real_of
+        self._feed = EventFeed(state, outlet.now, context.stopwatch, context.log, real_of)
+        self.cycles = Cycles(
+            state, outlet, run_workers, context.stopwatch, journal=self._journal, feed=self._feed
+        )
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
         }
@@ -190,6 +195,7 @@ class ShardProcess(Process):
         await self._endpoint.stop()
 
     async def _close(self) -> None:
+        await self._feed.close()
         await self._what_ifs.close()
         await self.providers.close()
         self.cycles.close()
@@ -245,6 +251,7 @@ class ShardProcess(Process):
             self._what_ifs,
             self._journal,
             self.context.stopwatch,
+            self._feed,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(

@@ -6,11 +6,13 @@ cycle never change and are read in a thread.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
+from bigfleet.edge.logs import NullLog
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
@@ -18,6 +20,7 @@ from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualC
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.figures import ShardFigures
+from bigfleet.model.fleet_maps import FleetMap
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -61,10 +64,11 @@ from bigfleet.model.shard_views import (
 from bigfleet.model.syntax import who_text
 from bigfleet.model.thrash import ThrashFinding
 from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
+from bigfleet.model.watch_events import FleetMapCall, ShardEvent, WatchCall
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
+from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.explanations import Explanations
-from bigfleet.shard.driving.figures import Figures
 from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.what_ifs import WhatIfs
@@ -101,10 +105,11 @@ class AdminAnswers:
         what_ifs: WhatIfs | None = None,
         written: WrittenJournal | None = None,
         stopwatch: Callable[[], float] = lambda: 0.0,
+        feed: EventFeed | None = None,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
-        `written`: tells what is recorded as it is.
+        `written`: tells what is recorded as it is; `feed`: tells of every cycle.
         """
         self._real_of = real_of
         self._journal_trouble = journal_trouble
@@ -114,11 +119,15 @@ class AdminAnswers:
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
         self._explanations = Explanations(state, journal, stopwatch)
-        self._figures = Figures(state)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
+        self._feed = feed or EventFeed(state, outlet.now, stopwatch, NullLog())
 
     async def status(self) -> ShardStatus:
-        status, audit = self._state.status(), self._outlet.audit
+        return self._whole(self._state.status())
+
+    def _whole(self, status: ShardStatus) -> ShardStatus:
+        """With what its process knows."""
+        audit = self._outlet.audit
         lost = audit.trouble if audit is not None else ""
         unrecorded = self._journal_trouble()
         return replace(
@@ -306,13 +315,24 @@ class AdminAnswers:
         return await self._explanations.cycle(call)
 
     async def figures(self) -> ShardFigures:
-        return await self._figures.now()
+        return await self._feed.figures.now()
 
     def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
         return self._journal_streams.tail(call)
 
     def fetch_journal(self, call: FetchCall) -> AsyncGenerator[JournalHeader | bytes, None]:
         return self._journal_streams.fetch(call)
+
+    async def watch_events(self, call: WatchCall) -> AsyncGenerator[ShardEvent, None]:
+        async with aclosing(self._feed.watch(call)) as events:
+            async for event in events:
+                if (seen := event.overview) is not None:
+                    whole = replace(seen, status=self._whole(seen.status))
+                    event = replace(event, overview=whole)
+                yield event
+
+    async def fleet_map(self, call: FleetMapCall) -> FleetMap:
+        return await self._feed.fleet_map(call, self._explanations)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.decision_loop.ledger.listing

@@ -148,6 +148,10 @@ class NeedStates:
     def __len__(self) -> int:
         return len(self.state)
 
+    def places_in(self, before: "NeedStates") -> tuple[Bools, Int64s]:
+        """Whether each Need was there in another cycle, and at which place."""
+        return _places_before(self.progress, before)
+
 
 def judged(
     decision: Decision, progress: NeedProgress, holds: Holds, before: NeedStates | None

@@ -26,6 +26,7 @@ from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
+from bigfleet.model.watch_events import NeedChanges
 from bigfleet.shard.ledgers.need_reasons import NeedReasons
 from bigfleet.shard.ledgers.need_states import NeedStates
 
@@ -96,6 +97,30 @@ class NeedsLedger:
         if self._views is None or self._states is None:
             return NeedCounts()
         return _counted(self._states.state[self._views.of_cluster(cluster)])
+
+    def changes_since(
+        self, before: "NeedsLedger", sources: NeedSourcesTold, most: int
+    ) -> NeedChanges:
+        """Needs whose state, cause or deficit is another than in an earlier cycle; a reset where
+        they are more than `most`."""
+        if self._views is None or self._states is None:
+            return NeedChanges()
+        if before._views is None or before._states is None:
+            return NeedChanges(reset=True)
+        known, place = self._states.places_in(before._states)
+        rows, places = np.flatnonzero(known), place[known]
+        now, then = self._states, before._states
+        differ = (now.state[rows] != then.state[places]) | (now.cause[rows] != then.cause[places])
+        differ |= self._views.deficits_differ(rows, before._views, places)
+        changed = np.sort(np.concatenate((rows[differ], np.flatnonzero(~known))))
+        gone = np.setdiff1d(np.arange(len(then)), places)
+        if len(changed) + len(gone) > most:
+            return NeedChanges(reset=True)
+        told = (self._row(row, in_full=False) for row in changed.tolist())
+        return NeedChanges(
+            tuple(replace(row, sources=sources.of(row.view.need.key)) for row in told),
+            tuple(map(before._views.key, gone.tolist())),
+        )
 
     def stuck_pods(self, cluster: str = "") -> int:
         """Pods that wait although the machines of their Needs are there."""
