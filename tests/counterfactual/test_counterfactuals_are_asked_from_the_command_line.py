@@ -41,7 +41,7 @@ def test_each_change_has_a_row_with_what_it_costs_and_who_loses() -> None:
     result = asked("need/shop/n")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == f"UNMET  {SHOP}  priority 50  short cpu 12   cycle 1"
+    assert lines[0] == f"SHORT  {SHOP}  priority 50  short cpu 12   cycle 1"
     rows = [line.split() for line in lines if line[:1].isdigit()]
     assert rows[0] == [
         "1",
@@ -69,10 +69,13 @@ def test_the_commands_it_names_can_be_typed_and_cover_the_need() -> None:
         assert answer["changed"]["shortfallsByPriority"] == {"1": 1}, command
 
 
-def test_a_need_that_is_met_is_told_so() -> None:
+def test_a_need_that_is_covered_is_told_so() -> None:
     result = asked("need/batch/n")
     assert result.exit_code == 0
-    assert f"{BATCH} is met by what cycle 1 decides" in result.stdout
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"COVERED  {BATCH}  priority 100  short nothing more")
+    assert lines[1].endswith("its pods run is not in a fleet file")
+    assert lines[2] == "Cycle 1 covers it: there is nothing to change."
 
 
 def test_the_document_is_the_admin_message() -> None:

@@ -160,11 +160,12 @@ def test_notes_are_kept_and_name_nothing() -> None:
         ),
         JournalEvent("pause_lifted", "secret-pause", "secret", {"why": "secret"}, "secret", pause),
         JournalEvent("rollup_accepted", "secret-cluster", "secret", {"rows": "7"}),
+        ActionView(7, 3, ActionKind.PREEMPT, "secret-1", outcome="paused by secret-owner: secret"),
     )
     records = [JournalRecord(seq, 7, 5, body) for seq, body in enumerate(notes, 1)]
     told = redacted(records, renaming_of(records))
     assert not any(b"secret" in record_bytes(each) for each in told)
-    outcome, story, lifted, accepted = (each.body for each in told)
+    outcome, story, lifted, accepted, _held = (each.body for each in told)
     assert isinstance(outcome, ActionView)
     assert isinstance(story, StoryEvent)
     assert isinstance(lifted, JournalEvent)

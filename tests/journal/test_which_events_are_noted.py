@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import bigfleet.shard
+from bigfleet.explain.failing_actions import FailingActions
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordinator_calls import (
     CoordinatorInstruction,
@@ -20,7 +22,7 @@ from bigfleet.model.rails import rails_passed
 from bigfleet.model.rollups import RollupRefused
 from bigfleet.model.shard_views import ActionView, Disposition, StoryEvent, StorySource
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.execution.outcomes import REMEMBERED, ActionOutcome, Outcomes
+from bigfleet.shard.execution.outcomes import REMEMBERED, Outcomes
 from bigfleet.shard.instructions import WriteNote
 from bigfleet.shard.journal_notes import (
     MOST_CHARACTERS,
@@ -28,7 +30,6 @@ from bigfleet.shard.journal_notes import (
     event_of,
     instruction_event,
 )
-from bigfleet.shard.ledgers.failing_actions import FailingActions
 from tests.ingest.rig import Rig
 from tests.pauses.switches import HOUR, START, asked, shard
 

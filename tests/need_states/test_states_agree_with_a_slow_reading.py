@@ -6,13 +6,13 @@ from hypothesis import Phase, given, settings
 
 from bigfleet.engine.decision import Decision, Verdict
 from bigfleet.engine.need_progress import progress_of
+from bigfleet.explain.need_states import Holds, judged
 from bigfleet.model.fleet import Fleet, FleetMachine
 from bigfleet.model.machines import MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need
 from bigfleet.model.resources import Resources
 from bigfleet.plan.cycle import cycle_input
-from bigfleet.shard.ledgers.need_states import Holds, judged
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from tests.generated.fleets import fleets
 from tests.oracle.matching import serves

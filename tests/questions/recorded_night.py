@@ -159,11 +159,19 @@ class RecordedShard(VirtualFleet):
         hours, minutes = map(int, clock.split(":"))
         end = BEGIN + ((hours - 2) * 60 + minutes - 40) * 60 * SECOND
         while self.at < end:
+            self.run_recorded(1)
+
+    def run_recorded(self, cycles: int) -> None:
+        for _ in range(cycles):
             self.run(1)
             finished = self.state.decision_loop.finished
             assert finished is not None
             self._file.record(finished, self.at)
             self._write_notes()
+
+    def resume(self, pause_id: str) -> None:
+        self.state.parts.pauses.resume(pause_id, False, self.at, "bob", "it is over")
+        self._obey(self.state.taken())
 
     def pause(self, asked: PauseRequest) -> None:
         self.state.parts.pauses.pause(asked, self.at)

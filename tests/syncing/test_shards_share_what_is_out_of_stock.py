@@ -4,8 +4,8 @@ import pytest
 
 from bigfleet.model.coordination import OfferingBackoff
 from bigfleet.model.machines import CapacityType
+from bigfleet.model.offering_scopes import OfferingRow, OfferingScope, Scope, scope_named
 from bigfleet.model.options import SECOND
-from bigfleet.shard.offerings.scopes import OfferingRow, OfferingScope, Scope, scope_named
 from tests.transfers.shards import S, Shard, machine, need
 
 NAME = "cloud///OnDemand"

@@ -40,6 +40,7 @@ def no_fleet(clock: Clock | None = None) -> Fleet:
 class Served:
     port: int
     log: LinesKept
+    live: Live
     client: httpx2.AsyncClient
 
 
@@ -51,8 +52,10 @@ async def served(
     live = Live(fleet or no_fleet(), Rings(), log)
     server = WebServer(application(live, policy, log, static), live.end_streams)
     port = await server.start("127.0.0.1:0")
+    live.start()
     try:
         async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
-            yield Served(port, log, client)
+            yield Served(port, log, live, client)
     finally:
         await server.stop()
+        await live.stop()

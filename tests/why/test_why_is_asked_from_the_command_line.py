@@ -30,7 +30,7 @@ def test_the_page_has_headline_reasons_supply_candidates_and_victims() -> None:
     result = run("why", "need/train/n", "--fleet", INVERSION)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("UNMET  need/train/n")
+    assert lines[0].startswith("ARRIVING  need/train/n")
     assert "priority 1000000  short nvidia.com/gpu 16   cycle 1" in lines[0]
     assert lines[1].split()[0] == "flight.draining"
     assert any(line.startswith("supply  4 machines | ") for line in lines)
@@ -45,6 +45,48 @@ def test_the_document_is_the_admin_message() -> None:
     assert sum(each["machines"] for each in document["rejects"]) == document["machines"] == 6
     assert document["candidates"][0]["outcome"] == "CANDIDATE_OUTCOME_CHOSEN"
     assert document["cycleName"] == "1"
+
+
+STATES = """
+version: 1
+kind: Fleet
+machines:
+  - {id: c-1, state: Configured, cluster: shop, capacityType: BareMetal, resources: {cpu: 8}}
+  - {id: idle, state: Idle, capacityType: BareMetal, resources: {cpu: 8}, labels: {arch: arm}}
+  - {id: spot, state: Speculative, capacityType: Spot, resources: {cpu: 8}, labels: {arch: spot},
+     held: {by: backoff}}
+needs:
+  - {cluster: shop, priority: 9, aggregateResources: {cpu: 8}}
+  - {cluster: arm, priority: 9, aggregateResources: {cpu: 8},
+     requirements: [{key: arch, operator: In, values: [arm]}]}
+  - {cluster: spot, priority: 9, aggregateResources: {cpu: 8},
+     requirements: [{key: arch, operator: In, values: [spot]}]}
+  - {cluster: gpu, priority: 9, aggregateResources: {cpu: 8},
+     requirements: [{key: arch, operator: In, values: [gpu]}]}
+options: {now: "2026-01-01T00:00:00Z", clustersReady: all}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cluster", "headline", "note"),
+    [
+        ("shop", "COVERED", "its pods run is not in a fleet file"),
+        ("arm", "ARRIVING", "whether something holds it back is not known"),
+        ("spot", "BLOCKED", "what helps: bigfleet reports offerings"),
+        ("gpu", "SHORT", ""),
+    ],
+    ids=["all there", "planned", "held", "no supply"],
+)
+def test_a_fleet_file_tells_a_state_as_far_as_it_goes(
+    cluster: str, headline: str, note: str
+) -> None:
+    shown = run("why", f"need/{cluster}/n", "--fleet", "-", stdin=STATES).stdout
+    assert shown.startswith(f"{headline}  need/{cluster}/n")
+    notes = [line for line in shown.splitlines() if line.startswith("note")]
+    assert [each.endswith(note) for each in notes] == ([True] if note else [])
+    document = run("why", f"need/{cluster}/n", "--fleet", "-", "-o", "json", stdin=STATES).stdout
+    state = "UNSPECIFIED" if headline == "COVERED" else headline
+    assert json.loads(document)["state"] == f"NEED_STATE_{state}"
 
 
 @pytest.mark.parametrize(

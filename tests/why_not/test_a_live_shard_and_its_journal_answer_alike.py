@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from bigfleet.explain.failing_actions import FailingActions
 from bigfleet.journal.journal_file import JournalFile, JournalLimits
 from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.machine_answers import CycleCall, MachineCall, WhyNotCall, WhyNotQuestion
@@ -14,7 +15,6 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.execution.outcomes import Outcomes
-from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.state import ShardState
 from tests.cli.shard_commands.rig import BOUGHT, FIRST, living_shard, need, run
 from tests.journal.lives import START, LivingFleet

@@ -23,6 +23,7 @@ from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
     from bigfleet.engine.engine_input import EngineInput
+    from bigfleet.journal.history import FoundCycle
     from bigfleet.journal.notes import Ended
     from bigfleet.journal.segments import Segment
     from bigfleet.model.fleet import Fleet
@@ -79,6 +80,8 @@ class AskedCycle:
     actions: "tuple[ActionView, ...] | None" = None
     #: How they ended, by cycle and machine.
     ended: "Ended | None" = None
+    #: As it was recorded; None: a fleet file.
+    found: "FoundCycle | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,8 @@ def _recorded(journal: Path, at: tuple[int | None, int] | None) -> AskedCycle:
         ended = ended_actions(segments, name, actions)
     if found is None:
         raise not_recorded(wanted, segments)
-    return AskedCycle(found.recorded.given, found.name, found.header.shard_id, actions, ended)
+    given, shard = found.recorded.given, found.header.shard_id
+    return AskedCycle(given, found.name, shard, actions, ended, found)
 
 
 def fleet_from(file: str) -> "Fleet":

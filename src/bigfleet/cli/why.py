@@ -45,7 +45,7 @@ CANDIDATE_COLUMNS = (
 @click.option(
     "--counterfactual",
     is_flag=True,
-    help="Of a Need that is short: the smallest changes that would satisfy it.",
+    help="Of a Need that waits: the smallest changes that would satisfy it.",
 )
 @click.option(
     "--budget",
@@ -87,12 +87,15 @@ def why(
     cr/CLUSTER/NAMESPACE/NAME    the same from a CapacityRequest
 
     The first characters of a Need's id are enough. The answer is about the last cycle of a live
-    shard, of a journal (--journal) or of a fleet file (--fleet), or about the cycle --at. Penalties
+    shard, of a journal (--journal) or of a fleet file (--fleet), or about the cycle --at. Of a Need
+    it begins with its state: met, arriving, blocked or short; a journal and a file do not know
+    whether pods run, and say covered instead of met. Penalties
     are what clusters declare, not what is billed. A pod is asked for at the API server of its
     cluster, as it is now.
 
-    --counterfactual decides the cycle again and again, each time with one thing changed: nothing is
-    changed anywhere. It leaves with 5 where its budget ended before everything was tried.
+    --counterfactual decides the cycle again and again, each time with one thing changed, and names
+    the pause or rail that holds the Need back: nothing is changed anywhere. It leaves with 5 where
+    its budget ended before everything was tried.
 
     \b
     Examples:

@@ -10,7 +10,7 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.request_options import EXIT_PARTIAL
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source
+from bigfleet.cli.sources import Source
 from bigfleet.cli.terminal import plain, refuse
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         CounterfactualCall,
         ToldChange,
     )
+    from bigfleet.model.explanations import NeedExplanation
 
 COLUMNS = ("#", "CHANGE", "SATISFIES", "$/H", "DECLARED", "LOSES")
 #: Needs that lose, in one row.
@@ -48,10 +49,11 @@ def print_counterfactual(connection: Connection, source: Source, name: str, want
         raise refuse(["--budget: how long may it take? write more than 0, such as 5s"])
     cluster, _, prefix = name.rpartition("/")
     if source.is_live:
-        answer, more = _live(connection, source, cluster, prefix, wanted)
+        told, answer, more = _live(connection, source, cluster, prefix, wanted)
     else:
-        answer, more = _read(source, _call(cluster, prefix, wanted)), {}
-    write(connection, source, answer, more)
+        told, answer = _read(source, cluster, prefix, wanted)
+        more = {}
+    write(connection, source, told, answer, more)
     if not answer.exhaustive:
         click.echo(plain(_ended_early(answer)), err=True)
         raise click.exceptions.Exit(EXIT_PARTIAL)
@@ -69,7 +71,7 @@ def _call(cluster: str, prefix: str, wanted: Wanted, cycle: int = 0) -> "Counter
 
 def _live(
     connection: Connection, source: Source, cluster: str, prefix: str, wanted: Wanted
-) -> "tuple[CounterfactualAnswer, dict[str, Any]]":
+) -> "tuple[NeedExplanation, CounterfactualAnswer, dict[str, Any]]":
     """The shard that has the Need is looked for first: the search is for one process at a time."""
     from bigfleet.cli.whole_fleet import ask_fleet
     from bigfleet.cli.why_need import live_need
@@ -85,57 +87,56 @@ def _live(
 
     only = connection.only(found.addresses[shard])
     ((_, answer),) = ask_fleet(only, look, WHAT_IF_DEADLINE).said.items()
-    return answer, {"shardId": shard, **found.document()}
+    return told, answer, {"shardId": shard, **found.document()}
 
 
-def _read(source: Source, call: "CounterfactualCall") -> "CounterfactualAnswer":
+def _read(
+    source: Source, cluster: str, prefix: str, wanted: Wanted
+) -> "tuple[NeedExplanation, CounterfactualAnswer]":
     import time
 
-    from bigfleet.cli.progress import compile_all
-    from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
+    from bigfleet.cli.why_need import read_need
+    from bigfleet.journal.recorded_holds import rails_of
     from bigfleet.whatif.counterfactual_answers import answered
 
     asked = source.read()
-    compile_all()
-    try:
-        return answered(asked.given, call, asked.name, time.monotonic)
-    except SeveralObjects as problem:
-        raise refuse([str(problem)]) from None
-    except NoSuchObject as problem:
-        click.echo(plain(str(problem)), err=True)
-        raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
+    told = read_need(source, asked, cluster, prefix, 1)
+    found = asked.found
+    rails = None if found is None else rails_of(found.recorded, found.header.shard_id)
+    call = _call(cluster, prefix, wanted)
+    return told, answered(asked.given, call, asked.name, time.monotonic, rails)
 
 
 # -- as it is printed ------------------------------------------------------------------------------
 
 
 def write(
-    connection: Connection, source: Source, answer: "CounterfactualAnswer", more: dict[str, Any]
+    connection: Connection,
+    source: Source,
+    told: "NeedExplanation",
+    answer: "CounterfactualAnswer",
+    more: dict[str, Any],
 ) -> None:
     from bigfleet.cli.tables import Page, write_json
 
     if connection.json:
         from bigfleet.wire.counterfactuals import ANSWER
 
-        write_json({**ANSWER.document(answer), **more}, connection.now)
+        state = "" if told.state is None else told.state.label
+        write_json({**ANSWER.document(answer), "state": state, **more}, connection.now)
         return
     page = Page.on_stdout(connection.color)
-    fill(page, answer, source)
+    fill(page, told, answer, source)
     page.write()
 
 
-def fill(page: "Page", answer: "CounterfactualAnswer", source: Source) -> None:
-    from bigfleet.model.reasons import resources_text
-
-    name = f"need/{answer.need.cluster}/{answer.need_id}"
+def fill(
+    page: "Page", told: "NeedExplanation", answer: "CounterfactualAnswer", source: Source
+) -> None:
+    _say_state(page, told, answer)
     if answer.met:
-        page.say(f"{name} is met by what cycle {answer.cycle} decides: there is nothing to change")
+        page.say(_nothing_to_change(told, answer, source))
         return
-    short = resources_text(answer.deficit.texts()) if answer.deficit.amounts else "nothing more"
-    words = f"UNMET  {name}  priority {answer.priority}  short {short}   cycle {answer.cycle}"
-    page.say(words, "bold")
-    for note in answer.notes:
-        page.say(f"note    {note}")
     if any(change.satisfied for change in answer.changes):
         page.say("What would satisfy it, the cheapest first; what is preempted has to drain first.")
     else:
@@ -144,10 +145,29 @@ def fill(page: "Page", answer: "CounterfactualAnswer", source: Source) -> None:
     if table.row_count:
         page.show(table)
     for number, change in enumerate(answer.changes, 1):
+        if change.command:
+            page.say(f"do {number}:  {change.command}")
         if change.overlay:
             page.say(f"try {number}: {whatif_command(change, source)}")
     if answer.exhaustive:
         page.say(f"all was tried, in {_runs(answer.runs)} of the engine")
+
+
+def _say_state(page: "Page", told: "NeedExplanation", answer: "CounterfactualAnswer") -> None:
+    """One of the four states, and what holds it back."""
+    from bigfleet.cli.why_need import state_word
+    from bigfleet.model.need_states import NeedState
+    from bigfleet.model.reasons import resources_text
+
+    name = f"need/{answer.need.cluster}/{answer.need_id}"
+    short = resources_text(answer.deficit.texts()) if answer.deficit.amounts else "nothing more"
+    words = f"{state_word(told)}  {name}  priority {answer.priority}  short {short}"
+    page.say(f"{words}   cycle {answer.cycle}", "bold")
+    if told.state is NeedState.BLOCKED:
+        page.say(f"  {told.reasons[0].code:<18} {told.reasons[0].text}")
+    notes = () if told.state is NeedState.SHORT else told.notes
+    for note in (*answer.notes, *notes):
+        page.say(f"note    {note}")
 
 
 def change_table(answer: "CounterfactualAnswer") -> "Table":
@@ -214,6 +234,18 @@ def whatif_command(change: "ToldChange", source: Source) -> str:
         operation, _, said = edit.partition(" ")
         words += [f"--{operation}", said]
     return shlex.join(words)
+
+
+def _nothing_to_change(
+    told: "NeedExplanation", answer: "CounterfactualAnswer", source: Source
+) -> str:
+    from bigfleet.model.need_states import NeedState
+
+    covers = f"Cycle {answer.cycle} covers it"
+    if told.state is NeedState.BLOCKED:
+        return f"{covers}: what holds it back is neither a pause nor a rail, and is told above."
+    held = "" if source.fleet is not None else ", and neither a pause nor a rail holds that back"
+    return f"{covers}{held}: there is nothing to change."
 
 
 def _nothing_helps(answer: "CounterfactualAnswer") -> str:

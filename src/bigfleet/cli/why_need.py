@@ -9,12 +9,12 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import or_unknown
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, read_journal
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, ask_fleet, known_in
-from bigfleet.cli.why_not import decided_from
 
 if TYPE_CHECKING:
+    from bigfleet.cli.sources import AskedCycle
     from bigfleet.cli.tables import Page, Table
     from bigfleet.model.explanations import NeedExplanation
 
@@ -31,10 +31,22 @@ def print_need(connection: Connection, source: Source, name: str, candidates: in
             write(connection, told, cycle, {"shardId": shard, **answers.document()})
         answers.leave_partial(connection)
         return
-    from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
-    from bigfleet.explain.need_trace import explain_need
+    asked = source.read()
+    told = read_need(source, asked, cluster, prefix, candidates)
+    write(connection, told, asked.name, {})
 
-    decided = decided_from(source)
+
+def read_need(
+    source: Source, asked: "AskedCycle", cluster: str, prefix: str, candidates: int
+) -> "NeedExplanation":
+    """The answer of a journal or a fleet file; leaves with 3 where it does not know the Need."""
+    from bigfleet.cli.why_not import decided_again
+    from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
+    from bigfleet.explain.judged_needs import judged_from_file
+    from bigfleet.explain.need_trace import explain_need
+    from bigfleet.journal.recorded_holds import judged_from_journal
+
+    decided = decided_again(asked)
     try:
         row = decided.need_row(cluster, prefix)
     except SeveralObjects as problem:
@@ -42,7 +54,11 @@ def print_need(connection: Connection, source: Source, name: str, candidates: in
     except NoSuchObject as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
-    write(connection, explain_need(decided, row, candidates), decided.name, {})
+    told = explain_need(decided, row, candidates)
+    if source.journal is None or asked.found is None:
+        return judged_from_file(told, decided, row)
+    with read_journal(source.journal) as segments:
+        return judged_from_journal(told, decided, row, segments, asked.found)
 
 
 def live_need(
@@ -93,6 +109,8 @@ def need_document(told: "NeedExplanation") -> dict[str, Any]:
 
 
 def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
+    from bigfleet.model.need_states import NeedState
+
     page.say(headline(told, cycle, now), "bold")
     for reason in told.reasons:
         page.say(f"  {reason.code:<18} {reason.text}")
@@ -116,25 +134,31 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
         page.show(domain_table(told), aside=True)
     if told.victims:
         page.show(victim_table(told), aside=True)
-    if not told.view.satisfied:
+    if not told.view.satisfied or told.state is NeedState.BLOCKED:
         page.say("next    --counterfactual shows the smallest changes that would satisfy it")
 
 
 def headline(told: "NeedExplanation", cycle: str, now: int) -> str:
-    """`UNMET  priority 1000  gang train-7  short 24 gpu   cycle 3:18231, 2s ago`."""
+    """`SHORT  need/ml/n3f9c  priority 1000  gang train-7  short 24 gpu   cycle 3:18231, 2s ago`."""
     from bigfleet.cli.tables import when_text
     from bigfleet.model.reasons import resources_text
 
     view = told.view
     need = view.need
-    state = told.state.label if told.state else ("satisfied" if view.satisfied else "unmet")
-    words = [state.upper(), f"need/{need.cluster}/{told.need_id}"]
+    words = [state_word(told), f"need/{need.cluster}/{told.need_id}"]
     words.append(f"priority {need.profile.priority}")
     if need.group:
         words.append(f"gang {need.group}")
     if not view.satisfied:
         words.append(f"short {resources_text(view.deficit.positive().texts())}")
     return f"{'  '.join(words)}   cycle {cycle}{when_text(told.decided_at, now)}"
+
+
+def state_word(told: "NeedExplanation") -> str:
+    """One of the four states; where what was recorded does not tell it, what the machines cover."""
+    if told.state is not None:
+        return told.state.label.upper()
+    return "COVERED" if told.view.satisfied else "UNCOVERED"
 
 
 def _todo(told: "NeedExplanation") -> str:

@@ -11,6 +11,7 @@ from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, takes_source
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
+    from bigfleet.cli.sources import AskedCycle
     from bigfleet.explain.decided_cycle import DecidedCycle
     from bigfleet.model.machine_answers import WhyNot
 
@@ -85,10 +86,13 @@ def asked_for(name: str, wanting: str) -> Asked:
 
 def decided_from(source: Source) -> "DecidedCycle":
     """The cycle of a journal or a fleet file, decided again."""
+    return decided_again(source.read())
+
+
+def decided_again(asked: "AskedCycle") -> "DecidedCycle":
     from bigfleet.cli.progress import compile_all
     from bigfleet.explain.decided_cycle import DecidedCycle
 
-    asked = source.read()
     compile_all()
     return DecidedCycle(asked.given, asked.given.decide(), asked.name, asked.actions, asked.ended)
 

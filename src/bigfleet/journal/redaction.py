@@ -15,6 +15,7 @@ from bigfleet.journal.digests import input_digest, line
 from bigfleet.journal.history import History
 from bigfleet.journal.renaming import names_by_rank
 from bigfleet.journal.replay import Replayed, replayed
+from bigfleet.model.action_outcomes import outcome_of
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.batches import Offering
 from bigfleet.model.fleet import FleetMachine
@@ -231,13 +232,15 @@ class Renaming:
             cluster=self.text(action.cluster),
             need=None if action.need is None else self.key(action.need),
             reason=self.text(action.reason),
-            outcome=self.outcome(action.outcome),
+            outcome=self.outcome(action),
         )
 
-    def outcome(self, outcome: str) -> str:
-        """The word stays; what was said about it does not."""
-        word, colon, said = outcome.partition(": ")
-        return f"{word}: {self.text(said)}" if colon else outcome
+    def outcome(self, action: ActionView) -> str:
+        """The word stays; what was said about it does not, nor the sentence of a rail."""
+        if outcome_of(action.outcome) is None:
+            return self.text(action.outcome)
+        word, colon, said = action.outcome.partition(": ")
+        return f"{word}: {self.text(said)}" if colon else word
 
     def event(self, event: JournalEvent) -> JournalEvent:
         """A gap names nothing but cycles and the disk."""

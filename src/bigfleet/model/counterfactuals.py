@@ -13,7 +13,7 @@ MOST_DEPTH = 2
 #: Needs that lose, as far as they are listed; all are counted.
 MOST_LOSERS = 20
 #: Kinds of changes that name or touch what is not the Need's own.
-_OF_OTHERS = frozenset({"hold", "reservation", "machines"})
+_OF_OTHERS = frozenset({"hold", "reservation", "machines", "pause", "rail"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,9 @@ class ToldChange:
     smallest: bool = True
     #: Edits for `bigfleet whatif` that make the change; empty: none say it.
     overlay: tuple[str, ...] = ()
+    #: What makes the change in the fleet: a command to copy, or what a person has to do; empty: no
+    #: one command does.
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ class CounterfactualAnswer:
     need: NeedKey
     need_id: str
     priority: int
-    #: Nothing is missing once the actions of the cycle are done: nothing was tried.
+    #: Nothing is missing once the actions of the cycle are done, and neither a pause nor a rail
+    #: holds them back: nothing was tried.
     met: bool
     #: What it is short of.
     deficit: Resources = Resources()

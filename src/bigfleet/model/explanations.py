@@ -167,7 +167,7 @@ class NeedExplanation:
     rejects: tuple[RejectCount, ...]
     machines: int
     need_id: str
-    #: None: only a live shard knows it.
+    #: None: what was recorded does not tell it; a note says what is missing.
     state: NeedState | None = None
     #: When the cycle was decided; None: not known.
     decided_at: Instant | None = None

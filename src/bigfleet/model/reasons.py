@@ -487,6 +487,11 @@ class ToldReason:
     facts: Mapping[str, str] = field(default_factory=dict)
     refs: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> "ToldReason":
+        """As it is."""
+        return self
+
 
 def ordered(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """By tier, then code; reasons of one code keep their order."""

@@ -89,9 +89,11 @@ class ActionView:
     grace_seconds: int = 0
     preemptor_priority: int = 0
     disposition: Disposition | None = None
-    #: Empty until it is known.
+    #: Empty until it is known; of what a rail holds back, the sentence of the rail.
     outcome: str = ""
     at: Instant = 0
+    #: Code of the rail that holds it back; empty: none does.
+    rail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

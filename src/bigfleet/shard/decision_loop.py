@@ -425,7 +425,10 @@ class DisposedActions:
             held = ruling.reason
             if held is not None and id(held) not in texts:
                 texts[id(held)] = held.text
-            yield replace(view, reason="", outcome=texts[id(held)] if held else "")
+            if held is None:
+                yield replace(view, reason="")
+            else:
+                yield replace(view, reason="", outcome=texts[id(held)], rail=held.code)
 
 
 def _view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> ActionView:

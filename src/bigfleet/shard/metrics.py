@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.thrash import ThrashKind
-from bigfleet.shard.execution.outcomes import ActionOutcome
 
 PREFIX = "bigfleet_shard_"
 

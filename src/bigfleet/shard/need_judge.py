@@ -15,6 +15,20 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.engine.need_progress import NeedProgress, key_number
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.explain.failing_actions import FailingActions
+from bigfleet.explain.need_states import (
+    LEAST_PATIENCE_SECONDS,
+    LEAST_SEEN,
+    P95_TIMES,
+    PAUSABLE,
+    BrokenProvider,
+    Holds,
+    NeedStates,
+    NodeFacts,
+    Patience,
+    is_held,
+    judged,
+)
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.cluster_reports import ClusterReport
 from bigfleet.model.machines import Instant, MachineState
@@ -23,20 +37,10 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
-from bigfleet.model.shard_views import Disposition
 from bigfleet.shard.cluster_reports import ClusterReports
 from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.execution.phases import PHASE_OF_STATE
-from bigfleet.shard.ledgers.failing_actions import FailingActions
-from bigfleet.shard.ledgers.need_states import (
-    BrokenProvider,
-    Holds,
-    NeedStates,
-    NodeFacts,
-    Patience,
-    judged,
-)
 from bigfleet.shard.ledgers.shortfalls import CLASSES, class_numbers
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
@@ -48,18 +52,7 @@ from bigfleet.shard.settings import CurrentShardSettings
 
 S = MachineState
 
-#: Times the p95 of its step after which a machine does not seem to move, and how many machines
-#: must have taken the step for that.
-P95_TIMES = 2
-LEAST_SEEN = 20
-#: A step is never given less: cycles, Lists and reports are seconds apart.
-LEAST_PATIENCE_SECONDS = 30.0
-
-_HOLDING = (Disposition.DEFERRED, Disposition.HELD, Disposition.VETOED, Disposition.CAPPED)
-#: Not holds of a Need: a limit of actions lasts one cycle, and breakers are judged by provider.
-_LEFT_OUT = ("rail.max-actions", "rail.breaker")
 _MOVING = (S.CREATING, S.CONFIGURING)
-_PAUSABLE = (ActionKind.BOOTSTRAP, ActionKind.PROVISION, ActionKind.PREEMPT)
 
 
 class JudgedParts(Protocol):
@@ -142,7 +135,7 @@ class NeedJudge:
         pauses = self._parts.pauses
         if not pauses.active():
             return {}
-        asked = ((kind, cluster) for cluster in {*asking, *serving} for kind in _PAUSABLE)
+        asked = ((kind, cluster) for cluster in {*asking, *serving} for kind in PAUSABLE)
         found = ((each, pauses.why_suppressed(*each)) for each in asked)
         return {each: pause for each, pause in found if pause is not None}
 
@@ -221,9 +214,9 @@ def _rails(disposed: Disposed) -> dict[int, Reason]:
     found: dict[int, Reason] = {}
     for ruling in disposed.rulings:
         need, reason = ruling.action.need, ruling.reason
-        if ruling.disposition not in _HOLDING or need is None or reason is None:
+        if need is None or reason is None:
             continue
-        if reason.code not in _LEFT_OUT:
+        if is_held(ruling.disposition, reason.code):
             found.setdefault(need, reason)
     return found
 

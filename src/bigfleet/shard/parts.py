@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.explain.failing_actions import FailingActions
 from bigfleet.model.machines import Instant
 from bigfleet.model.ownership import Ownership
 from bigfleet.shard.action_checks import ActionChecks
@@ -43,7 +44,6 @@ from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.failures.lost import LostMachines
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
-from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.machines import Machines

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 from bigfleet.compiling import compile_kernels
 from bigfleet.edge.driver import stopwatch
-from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
-from bigfleet.journal.history import BrokenJournal, History, cycle_at
+from bigfleet.journal.history import BrokenJournal, History, RecordedCycle, cycle_at
+from bigfleet.journal.recorded_holds import rails_of
 from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.errors import BadInput
 from bigfleet.model.provider_calls import Code, Rejected
@@ -60,10 +60,12 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
     """The first frame is the request, the others are the records of the cycle, if it is not to be
     read from the journal."""
     try:
-        given, name = _input_of(asked, frames[1:])
+        cycle, shard, name = _cycle_of(asked, frames[1:])
+        given = cycle.given
         if asked.get("question") == COUNTERFACTUAL:
             why = counterfactuals.read_call(frames[0])
-            told = counterfactual_answer(given, why, name, stopwatch)
+            rails = rails_of(cycle, shard)
+            told = counterfactual_answer(given, why, name, stopwatch, rails)
             return "", counterfactuals.answer_bytes(told)
         call = read_call(frames[0])
         if call.settle:
@@ -80,10 +82,12 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
         return Code.INVALID_ARGUMENT.name, text.encode()
 
 
-def _input_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[EngineInput, str]:
+def _cycle_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[RecordedCycle, str, str]:
+    """With the id of the shard, and the name of the cycle."""
     if records:
-        cycle = next(iter(History().cycles(map(record_of, records))))
-        return cycle.given, asked["name"]
+        history = History()
+        cycle = next(iter(history.cycles(map(record_of, records))))
+        return cycle, history.header.shard_id, asked["name"]
     epoch, number = asked["epoch"], asked["cycle"]
     try:
         found = cycle_at(segments_of(Path(asked["journal"])), (epoch, number))
@@ -91,7 +95,7 @@ def _input_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[EngineIn
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {number} cannot be read: {problem}") from None
     if found is None:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {epoch}:{number} is not kept in the journal")
-    return found.recorded.given, found.name
+    return found.recorded, found.header.shard_id, found.name
 
 
 if __name__ == "__main__":

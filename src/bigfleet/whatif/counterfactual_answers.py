@@ -16,15 +16,21 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.what_if import Overlay
 from bigfleet.whatif.applying import apply
 from bigfleet.whatif.counterfactual import Counterfactual, Counterfactuals, searched
+from bigfleet.whatif.lifted_holds import Lifting, RecordedRails
 from bigfleet.whatif.overlay_text import text_of
 from bigfleet.whatif.overlays_of_changes import overlay_of
 from bigfleet.whatif.subjects import Subject, are_met, members_of, rows_of, with_own_tables
 
 
 def answered(
-    given: EngineInput, call: CounterfactualCall, cycle: str, clock: Callable[[], float]
+    given: EngineInput,
+    call: CounterfactualCall,
+    cycle: str,
+    clock: Callable[[], float],
+    rails: RecordedRails | None = None,
 ) -> CounterfactualAnswer:
-    """Raises NoSuchObject and SeveralObjects."""
+    """`rails`: what held actions of this cycle back; None: not known. Raises NoSuchObject and
+    SeveralObjects."""
     call, notes = within_limits(call)
     began, own = clock(), with_own_tables(given)
     decided = DecidedCycle(own, own.decide(), cycle)
@@ -36,14 +42,24 @@ def answered(
     def is_time_left() -> bool:
         return clock() + longest < began + seconds
 
+    rows = rows_of(decided.decision, keys)
+    lifting = Lifting(decided.decision, rows, rails or RecordedRails())
+    if not lifting.holds:
+        changes = _told(found, call.include_tried, is_time_left)
+    elif are_met(decided.decision, rows):
+        changes = lifting.changes(call.depth, call.include_tried)
+        notes = (*notes, *lifting.notes)
+    else:
+        changes = _told(found, call.include_tried, is_time_left)
+        notes = (*notes, *lifting.beside)
     return CounterfactualAnswer(
         cycle=decided.name,
         need=key,
         need_id=key.need_id,
         priority=subject.needs[0].profile.priority,
-        met=found.is_met,
+        met=found.is_met and not lifting.holds,
         deficit=found.deficit,
-        changes=_told(found, call.include_tried, is_time_left),
+        changes=changes,
         exhaustive=found.exhaustive,
         runs=found.runs,
         budget_ms=call.budget_ms,

@@ -12,6 +12,7 @@ import numpy as np
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Int64s
+from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
@@ -56,17 +57,26 @@ def losers_of(base: Decision, changed: Decision, but: Collection[NeedKey]) -> tu
 
 
 def price_of(decision: Decision) -> Price:
-    outcome, actions = decision.outcome, decision.outcome.action_columns
-    snapshot = outcome.scene.snapshot
-    price = snapshot.offerings.price[snapshot.columns.offering[actions.row]]
-    bought = price[actions.kind == ActionKind.PROVISION].tolist()
-    given_back = price[actions.kind == ActionKind.DELETE].tolist()
-    stamp = snapshot.columns.stamp[actions.row[actions.kind == ActionKind.PREEMPT]]
-    stamps = snapshot.stamps
+    actions, snapshot = decision.outcome.action_columns, decision.outcome.scene.snapshot
+    bought = price_of_machines(
+        snapshot,
+        actions.row[actions.kind == ActionKind.PROVISION].astype(np.int64),
+        actions.row[actions.kind == ActionKind.PREEMPT].astype(np.int64),
+    )
+    given_back = actions.row[actions.kind == ActionKind.DELETE]
+    price = snapshot.offerings.price[snapshot.columns.offering[given_back]]
+    saved = math.fsum(price.tolist())
+    return bought._replace(dollars_per_hour=bought.dollars_per_hour - saved)
+
+
+def price_of_machines(snapshot: Snapshot, bought: Int64s, preempted: Int64s) -> Price:
+    """Of rows of machines."""
+    price = snapshot.offerings.price[snapshot.columns.offering[bought]]
+    stamp, stamps = snapshot.columns.stamp[preempted], snapshot.stamps
     declared = stamps.interruption_penalty[stamp] + stamps.reclamation_penalty[stamp]
     finite = np.isfinite(declared)
     return Price(
-        math.fsum(bought) - math.fsum(given_back),
+        math.fsum(price.tolist()),
         math.fsum(declared[finite].tolist()),
         int(np.count_nonzero(~finite)),
     )

@@ -29,6 +29,8 @@ export const alerts = createStore<readonly Finding[]>([]);
 export const samples = createStore<readonly Sample[]>([]);
 /** Counts how often the server said that the page must load everything again. */
 export const resets = createStore(0);
+/** When the stream was last opened (browser's clock), and for which topics. */
+export const streamOpened = createStore<{ at: number; topics: readonly string[] }>({ at: 0, topics: [] });
 /** How far the server's clock is ahead of the browser's, in milliseconds. */
 export const clockAhead = createStore(0);
 
@@ -40,6 +42,7 @@ let lastId = "";
 let retryTimer = 0;
 let topicTimer = 0;
 let connectedTopics = "";
+let mapOrder = "zone";
 
 const happened = (what: Happening): void => connection.set((before) => next(before, what));
 
@@ -47,6 +50,13 @@ function wantedTopics(): string {
   const wanted = new Set<string>(ALWAYS);
   for (const [topic, listeners] of handlers) if (listeners.size > 0) wanted.add(topic);
   return [...wanted].sort().join(",");
+}
+
+/** Changes of the map name places in one of its orders: say in which. */
+export function orderMapBy(by: string): void {
+  if (by === mapOrder) return;
+  mapOrder = by;
+  if (connectedTopics.split(",").includes("map")) connect();
 }
 
 /** New decisions before those already shown; a row that came again (its outcome is known) replaces the old one. */
@@ -111,9 +121,10 @@ function received(event: ServerEvent): void {
 async function read(topics: string, signal: AbortSignal): Promise<void> {
   const headers: Record<string, string> = { accept: "text/event-stream" };
   if (lastId) headers["last-event-id"] = lastId;
-  const response = await fetch(formatAddress(`${API}/stream`, { topics }), { signal, headers, cache: "no-store" });
+  const response = await fetch(formatAddress(`${API}/stream`, { topics, by: mapOrder }), { signal, headers, cache: "no-store" });
   if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
   happened({ kind: "opened", at: Date.now(), resumed: lastId !== "" });
+  streamOpened.set({ at: Date.now(), topics: topics.split(",") });
   const cutter = new EventCutter();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {

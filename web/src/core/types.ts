@@ -12,8 +12,10 @@ export interface Reason {
 export interface Finding {
   code: string;
   text: string;
+  /** What to do, or what the command tells. */
+  advice?: string;
   command?: string;
-  severity?: string;
+  refs?: string[];
 }
 
 export interface Pause {
@@ -52,6 +54,7 @@ export interface Overview {
   pods?: Record<string, { running: number; waiting: number; stuck: number }>;
   findings?: Finding[];
   thrash?: number | null;
+  stuckPods?: number;
   calmSinceUnixNanos?: number | null;
   pauses?: Pause[];
   regret?: number | null | Record<string, unknown>;
@@ -68,7 +71,7 @@ export interface Decision {
   kind: string;
   machine?: string;
   cluster?: string;
-  need?: string;
+  need?: string | null;
   reasons?: Reason[];
   disposition?: string;
   outcome?: string | null;

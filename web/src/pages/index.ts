@@ -19,6 +19,8 @@ export interface Page {
 
 export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
+  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], load: () => import("./map") },
+  { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {

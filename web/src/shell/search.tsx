@@ -70,7 +70,7 @@ export function SearchDialog() {
     <Dialog title="Search" onClose={close}>
       <div className="search">
         <input
-          autoFocus
+          data-autofocus
           type="search"
           role="combobox"
           aria-expanded={results.length > 0}

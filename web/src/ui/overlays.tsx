@@ -18,6 +18,7 @@ function useModal(onClose: () => void) {
     if (!dialog) return;
     const before = document.activeElement;
     if (!dialog.open) dialog.showModal();
+    dialog.querySelector<HTMLElement>("[data-autofocus]")?.focus();
     const closed = (): void => close.current();
     dialog.addEventListener("close", closed);
     return () => {
@@ -43,7 +44,7 @@ function Modal({ title, onClose, children, actions, className }: Overlay & { cla
     >
       <div className="overlay">
         <header className="overlay-head">
-          <h2 id={id} tabIndex={-1}>{title}</h2>
+          <h2 id={id}>{title}</h2>
           <div className="card-actions">
             {actions}
             <IconButton icon="close" label="Close (Esc)" onClick={onClose} />

@@ -182,6 +182,7 @@ class ActionView(_message.Message):
     DISPOSITION_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
     AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    RAIL_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     index: _builtins.int
     kind: Global___ActionKind.ValueType
@@ -193,6 +194,8 @@ class ActionView(_message.Message):
     disposition: Global___Disposition.ValueType
     outcome: _builtins.str
     at_unix_nanos: _builtins.int
+    rail: _builtins.str
+    """Code of the rail that holds it back, such as rail.reclaim-cap; the outcome has its sentence."""
     @_builtins.property
     def need(self) -> Global___NeedRef: ...
     def __init__(
@@ -210,10 +213,11 @@ class ActionView(_message.Message):
         disposition: Global___Disposition.ValueType = ...,
         outcome: _builtins.str = ...,
         at_unix_nanos: _builtins.int = ...,
+        rail: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "disposition", b"disposition", "grace_period_seconds", b"grace_period_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "need", b"need", "outcome", b"outcome", "preemptor_priority", b"preemptor_priority", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "disposition", b"disposition", "grace_period_seconds", b"grace_period_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "need", b"need", "outcome", b"outcome", "preemptor_priority", b"preemptor_priority", "rail", b"rail", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

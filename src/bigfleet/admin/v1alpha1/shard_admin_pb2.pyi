@@ -4964,6 +4964,7 @@ class CounterfactualChange(_message.Message):
     SMALLEST_FIELD_NUMBER: _builtins.int
     OVERLAY_FIELD_NUMBER: _builtins.int
     PREEMPTS_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
     change: _builtins.str
     """In words."""
     satisfied: _builtins.bool
@@ -4980,6 +4981,8 @@ class CounterfactualChange(_message.Message):
     """False: the time ended before less of the same was tried."""
     preempts: _builtins.int
     """Machines preempted for the Need: it has them when they have drained."""
+    command: _builtins.str
+    """What makes the change in the fleet: a command, or what a person has to do."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """wait, hold, parked, reservation, requirement, value, same, wider-same, spread, priority, smaller,
@@ -5017,10 +5020,11 @@ class CounterfactualChange(_message.Message):
         smallest: _builtins.bool = ...,
         overlay: _abc.Iterable[_builtins.str] | None = ...,
         preempts: _builtins.int = ...,
+        command: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["new_deficit", b"new_deficit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "change", b"change", "command", b"command", "declared_penalties", b"declared_penalties", "delta_hourly_cost", b"delta_hourly_cost", "kinds", b"kinds", "loser_count", b"loser_count", "losers", b"losers", "new_deficit", b"new_deficit", "overlay", b"overlay", "pinned_victims", b"pinned_victims", "preempts", b"preempts", "runs", b"runs", "satisfied", b"satisfied", "smallest", b"smallest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

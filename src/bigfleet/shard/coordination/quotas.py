@@ -26,6 +26,7 @@ from bigfleet.engine.places import (
     places_of,
 )
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.explain.need_states import QuotaFacts
 from bigfleet.model.batches import Offering
 from bigfleet.model.coordination import QuotaGrant, QuotaUsage, ShortfallDetail, Transfer
 from bigfleet.model.fleet import Held, HeldBy
@@ -36,7 +37,6 @@ from bigfleet.model.requirements import REGION_KEY
 from bigfleet.model.resources import Resources
 from bigfleet.shard.coordination.in_transit import InTransit
 from bigfleet.shard.effects import COORDINATION, Effects
-from bigfleet.shard.ledgers.need_states import QuotaFacts
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.reconciling.reconciler import Reconciler

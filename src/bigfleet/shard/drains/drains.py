@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from bigfleet.edge.counts import SLOW
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.backoffs import nanos
 from bigfleet.model.cluster_reports import RefusedReclaim
@@ -34,7 +35,7 @@ from bigfleet.model.session_frames import (
 from bigfleet.model.shard_views import ActionView, DrainStage, DrainView, StoryEvent, StorySource
 from bigfleet.shard.drains.intents import DrainIntent, intent_of
 from bigfleet.shard.effects import DRAINS, Effects
-from bigfleet.shard.execution.outcomes import ActionOutcome, Outcomes
+from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.rails.pauses import Pauses

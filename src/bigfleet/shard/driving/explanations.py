@@ -5,7 +5,7 @@ All of it runs in a thread, off the cycle's path: what a cycle decided never cha
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ import numpy as np
 
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject, SeveralObjects
+from bigfleet.explain.judged_needs import told_with
 from bigfleet.explain.machine_trace import explained_machine
 from bigfleet.explain.need_trace import explain_need
 from bigfleet.explain.why_not import (
@@ -24,7 +25,8 @@ from bigfleet.explain.why_not import (
 )
 from bigfleet.journal.history import BrokenJournal, FoundCycle, cycle_at
 from bigfleet.journal.notes import Ended, FoundDecisions, decisions_in, ended_actions
-from bigfleet.journal.segments import UnreadableJournal, segments_of
+from bigfleet.journal.recorded_holds import judged_from_journal
+from bigfleet.journal.segments import Segment, UnreadableJournal, segments_of
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -37,7 +39,6 @@ from bigfleet.model.machine_answers import (
     WhyNotCall,
     WhyNotQuestion,
 )
-from bigfleet.model.need_states import NeedState
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.ledgers.needs import NeedsLedger
@@ -70,11 +71,11 @@ class Explanations:
         self._reading = asyncio.Lock()
 
     async def need(self, call: ExplainNeedCall) -> NeedExplanation:
-        cycle = await self.decided(call.cycle)
+        cycle, past = await self._asked(call.cycle)
         # Of the last cycle the ledger knows the state too, and what holds the Need back.
         ledger = self._state.decision_loop.ledger
         told = ledger if ledger.cycle == cycle.given.cycle else None
-        return await _answered(partial(_explained_need, ledger=told), cycle, call)
+        return await _answered(partial(_explained_need, ledger=told, past=past), cycle, call)
 
     async def machine(self, call: MachineCall) -> MachineAnswer:
         cycle = await self.decided(call.cycle)
@@ -117,6 +118,10 @@ class Explanations:
 
     async def decided(self, number: int) -> DecidedCycle:
         """Cycle 0 is the last that ended. Raises Rejected."""
+        return (await self._asked(number))[0]
+
+    async def _asked(self, number: int) -> "tuple[DecidedCycle, _Past | None]":
+        """None: the last one, which need not be read."""
         finished = self._state.decision_loop.finished
         if finished is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
@@ -128,7 +133,7 @@ class Explanations:
                     finished.given, finished.decision, name, finished.actions
                 )
             self._latest.ended = self._ended()
-            return self._latest
+            return self._latest, None
         if number < 0 or number > finished.given.cycle:
             text = f"no cycle {number} yet; the last is {finished.given.cycle}"
             raise Rejected(Code.NOT_FOUND, text)
@@ -136,9 +141,9 @@ class Explanations:
             text = f"cycle {number} is past, and this shard keeps no journal"
             raise Rejected(Code.OUT_OF_RANGE, text)
         async with self._reading:
-            found = await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
-        found.ended = {**found.ended, **self._ended()}
-        return found
+            past = await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
+        past.cycle.ended = {**past.cycle.ended, **self._ended()}
+        return past.cycle, past
 
     async def given(self, number: int) -> EngineInput:
         """What a past cycle was decided on. Raises Rejected."""
@@ -167,8 +172,17 @@ async def _answered(
         raise Rejected(Code.INVALID_ARGUMENT, str(problem)) from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A cycle that was read from the journal."""
+
+    cycle: DecidedCycle
+    found: FoundCycle
+    segments: list[Segment]
+
+
 def _explained_need(
-    cycle: DecidedCycle, call: ExplainNeedCall, *, ledger: NeedsLedger | None
+    cycle: DecidedCycle, call: ExplainNeedCall, *, ledger: NeedsLedger | None, past: _Past | None
 ) -> NeedExplanation:
     key = call.need
     if key.fingerprint:
@@ -177,15 +191,14 @@ def _explained_need(
         row = cycle.need_row(key.cluster, call.id_prefix)
     told = explain_need(cycle, row, call.max_candidates)
     known = ledger.row(row) if ledger is not None else None
-    if known is None:
+    if known is not None:
+        return told_with(told, known.state, known.reason, known.remedy)
+    if past is None:
         return told
-    if known.state is not NeedState.BLOCKED:
-        return replace(told, state=known.state)
-    reasons = (known.reason, *(each for each in told.reasons if each.text != known.reason.text))
-    notes = (*told.notes, f"what helps: {known.remedy}") if known.remedy else told.notes
-    return replace(
-        told, state=known.state, sentence=known.reason.text, reasons=reasons, notes=notes
-    )
+    try:
+        return judged_from_journal(told, cycle, row, past.segments, past.found)
+    except UnreadableJournal as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {call.cycle}: {problem}") from None
 
 
 def _why_not(cycle: DecidedCycle, call: WhyNotCall) -> WhyNot:
@@ -228,16 +241,17 @@ def _found(journal: Path, epoch: int, number: int) -> FoundCycle:
     return found
 
 
-def _past(journal: Path, epoch: int, number: int) -> DecidedCycle:
+def _past(journal: Path, epoch: int, number: int) -> _Past:
     found = _found(journal, epoch, number)
     given, output = found.recorded.given, found.recorded.output
-    if output is None:
-        return DecidedCycle(given, given.decide(), found.name, (), {})
+    actions = () if output is None else output.actions
     try:
-        ended = ended_actions(segments_of(journal), (epoch, number), output.actions)
+        segments = segments_of(journal)
+        ended = ended_actions(segments, (epoch, number), actions)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
-    return DecidedCycle(given, given.decide(), found.name, output.actions, ended)
+    cycle = DecidedCycle(given, given.decide(), found.name, actions, ended)
+    return _Past(cycle, found, segments)
 
 
 def _past_decisions(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.actions import Action
 from bigfleet.model.machines import Assigned, Host, Instant, Machine, MachineState
 from bigfleet.model.metadata import encode
@@ -21,7 +22,6 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.model.shard_views import ActionView
-from bigfleet.shard.execution.outcomes import ActionOutcome
 
 S = MachineState
 

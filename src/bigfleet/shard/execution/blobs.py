@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.actions import Action
 from bigfleet.model.backoffs import Backoff, nanos
 from bigfleet.model.machines import Instant, MachineState
@@ -18,7 +19,6 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, RunStage, unbound
 from bigfleet.shard.execution.mutation import ExecutionContext, MutationRunner
-from bigfleet.shard.execution.outcomes import ActionOutcome
 
 if TYPE_CHECKING:
     from bigfleet.shard.execution.execution import Execution

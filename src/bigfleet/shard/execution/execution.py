@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.fleet import Marks
@@ -30,7 +31,7 @@ from bigfleet.shard.execution.action_runs import (
 )
 from bigfleet.shard.execution.blobs import Blobs
 from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, MutationRunner
-from bigfleet.shard.execution.outcomes import ActionOutcome, Outcomes
+from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.pool import ActionPool
 
 S = MachineState

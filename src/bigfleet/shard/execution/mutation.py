@@ -8,6 +8,7 @@ the provider accepted is not done yet: the end is seen in the answer, by a Get o
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.provider_calls import Ack, Code, Rejected, Token
@@ -23,7 +24,6 @@ from bigfleet.shard.execution.action_runs import (
     RunStage,
     whole_stamp,
 )
-from bigfleet.shard.execution.outcomes import ActionOutcome
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines

@@ -7,47 +7,15 @@ when the machine is seen to stand, or to have failed.
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import StrEnum
 
+from bigfleet.explain.failing_actions import FailingActions
+from bigfleet.model.action_outcomes import ActionOutcome
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import WriteAudit
 from bigfleet.shard.journal_notes import outcome_note
-from bigfleet.shard.ledgers.failing_actions import FailingActions
-
-
-class ActionOutcome(StrEnum):
-    SUCCESS = "success"
-    BLOB_TIMEOUT = "blob_timeout"
-    NO_SESSION = "no_session"
-    BLOB_ERROR = "blob_error"
-    UNKNOWN_RESOLVED = "unknown_resolved"
-    UNKNOWN_ROLLED_BACK = "unknown_rolled_back"
-    STOCKOUT = "stockout"
-    PROVIDER_ERROR = "provider_error"
-    CONFIGURE_ERROR = "configure_error"
-    DRAIN_ERROR = "drain_error"
-    DELETE_ERROR = "delete_error"
-    FENCED = "fenced"
-    BAD_ACK = "bad_ack"
-    TRANSITION_RACED = "transition_raced"
-    TIMEOUT_CREATING = "timeout_creating"
-    TIMEOUT_CONFIGURING = "timeout_configuring"
-    TIMEOUT_DRAINING = "timeout_draining"
-    TIMEOUT_DELETING = "timeout_deleting"
-    CANCELLED = "cancelled"
-
-
-_SUCCEEDED = (ActionOutcome.SUCCESS, ActionOutcome.UNKNOWN_RESOLVED)
-_FINE = (
-    ActionOutcome.SUCCESS,
-    ActionOutcome.UNKNOWN_RESOLVED,
-    ActionOutcome.TRANSITION_RACED,
-    ActionOutcome.CANCELLED,
-)
-
 
 #: Actions whose end can still be told without the journal.
 REMEMBERED = 5000
@@ -78,11 +46,11 @@ class Outcomes:
         effects.counts.add("action_execute_outcomes_total", kind=kind, outcome=outcome.value)
         effects.ask(WriteAudit(at, audit_line(ended)))
         self._remember(outcome_note(ended, text))
-        if outcome in _SUCCEEDED:
+        if outcome.succeeded:
             self._failing.succeeded(view)
-        elif outcome not in _FINE:
+        elif outcome.failed:
             self._failing.failed(view, outcome.value, text, at)
-        if outcome not in _FINE:
+        if outcome.failed:
             effects.log(
                 "error" if outcome is ActionOutcome.FENCED else "warning",
                 "action_failed",

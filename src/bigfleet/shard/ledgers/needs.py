@@ -15,6 +15,8 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Int8s, Int64s
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.explain.column_facts import ColumnFacts
+from bigfleet.explain.need_reasons import NeedReasons
+from bigfleet.explain.need_states import NeedStates
 from bigfleet.model.cluster_reports import (
     MOST_STANDINGS,
     ClusterReportReply,
@@ -27,8 +29,6 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
 from bigfleet.model.watch_events import NeedChanges
-from bigfleet.shard.ledgers.need_reasons import NeedReasons
-from bigfleet.shard.ledgers.need_states import NeedStates
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from bigfleet.model.backoffs import Backoff, nanos
 from bigfleet.model.machines import Instant
+from bigfleet.model.offering_scopes import Scope, jitter
 from bigfleet.model.options import SECOND
-from bigfleet.shard.offerings.scopes import Scope, jitter
 
 #: Failures in a row of any kind that open an offering, and within which time.
 FAILURES_IN_A_ROW = 3

@@ -15,6 +15,15 @@ from bigfleet.model.batches import Offering as ListedOffering
 from bigfleet.model.coordination import OfferingBackoff
 from bigfleet.model.fleet import Held, HeldBy
 from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.offering_scopes import (
+    OfferingRow,
+    OfferingScope,
+    Scope,
+    covers,
+    offering_of,
+    scope_named,
+    scopes_of,
+)
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingState, OfferingView
@@ -30,15 +39,6 @@ from bigfleet.shard.offerings.breakers import (
     OfferingBreaker,
     heard,
     opened,
-)
-from bigfleet.shard.offerings.scopes import (
-    OfferingRow,
-    OfferingScope,
-    Scope,
-    covers,
-    offering_of,
-    scope_named,
-    scopes_of,
 )
 from bigfleet.shard.settings import OfferingSettings
 

@@ -161,7 +161,7 @@ class Live:
 
     async def _regroup(self) -> None:
         async with self._map_turn:
-            for by in BYS:
+            for by in self.maps.layouts:
                 self._tell_map(await asyncio.to_thread(self.maps.regroup, by))
 
     # -- shards ----------------------------------------------------------------------------------

@@ -92,6 +92,11 @@ class FleetMaps:
     def shards(self) -> Sequence[str]:
         return sorted(self._shards)
 
+    @property
+    def layouts(self) -> Sequence[By]:
+        """Those that someone has asked for."""
+        return tuple(self._layouts)
+
     def version_of(self, shard: str) -> int:
         return self._shards[shard].header.version
 

@@ -69,7 +69,8 @@ class Seen:
             looks.popleft()
 
     def on_down(self, shard: str, why: str) -> None:
-        self._down[shard] = why
+        # The first reason stays: later ones only say that it is still so.
+        self._down.setdefault(shard, why)
 
     def on_left(self, shard: str) -> None:
         """It is not a shard of the fleet any more."""

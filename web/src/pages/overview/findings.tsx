@@ -29,7 +29,7 @@ export function Findings({ now }: { now: Overview }) {
       {all.map((finding) => (
         <li key={finding.code + finding.text}>
           <Icon name="warning" />
-          <p><bdi>{finding.text}</bdi></p>
+          <p><bdi>{finding.text}</bdi>{finding.advice && <span className="dim">. {finding.advice}</span>}</p>
           {finding.command && <Command text={finding.command} />}
         </li>
       ))}

@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from "react";
 import { useApi } from "../../core/api";
 import { announce } from "../../core/announce";
+import { decisionName, sentenceOf } from "../../core/decisions";
 import * as format from "../../core/format";
 import { decisions, overview, resets, samples, withRows } from "../../core/live";
 import { categorical, MACHINE_STATES, shown, stateColour } from "../../core/palette";
@@ -90,7 +91,7 @@ function Tiles({ now, course }: { now: Overview; course: Course }) {
 }
 
 function Classes({ now }: { now: Overview }) {
-  const rows = now.needsByClass ?? [];
+  const rows = (now.needsByClass ?? []).filter((row) => NEED_STATES.some((state) => row[state] > 0));
   if (rows.length === 0) return <Empty title="No demand" height={90}><p>A cluster's first roll-up makes its priority classes appear here.</p></Empty>;
   return (
     <ul className="class-rows">
@@ -171,7 +172,7 @@ function DecisionsCard() {
               {rows.map((row) => (
                 <li key={row.id}>
                   <span className="when"><Ago nanos={row.atUnixNanos} /></span>
-                  <Link className="sentence" to={linkTo("/decisions", { decision: row.id })}><bdi>{row.sentence}</bdi></Link>
+                  <Link className="sentence" to={linkTo("/decisions", { decision: decisionName(row.id) })}><bdi>{sentenceOf(row)}</bdi></Link>
                   <span className="more">{row.deltaHourlyCost ? <span data-tip={`$${format.precise(row.deltaHourlyCost)} an hour`}>{row.deltaHourlyCost > 0 ? "+" : ""}{format.perHour(row.deltaHourlyCost)}</span> : null}<Pill>{row.kind}</Pill></span>
                 </li>
               ))}

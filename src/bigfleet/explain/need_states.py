@@ -1,8 +1,9 @@
 """The four states of every Need, judged once per cycle: met, arriving, blocked, short.
 
 The only place where they are decided; tables, metrics, alerts, replies to operators and `up` all
-read what is kept here. Columns in, columns out: no Need is looked at one by one, and a Need whose
-machines are all there costs nothing but its place in the columns.
+read what a shard keeps of it, and a journal or a fleet file is judged by it again. Columns in,
+columns out: no Need is looked at one by one, and a Need whose machines are all there costs nothing
+but its place in the columns.
 
 The causes below are in order of precedence: of several things that hold a Need back the first one
 is named, so that lifting it is the next step.
@@ -18,6 +19,7 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Bools, Int8s, Int64s
 from bigfleet.engine.need_progress import NeedProgress, cluster_numbers, key_number, keys_of
 from bigfleet.engine.outcome import Outcome
+from bigfleet.explain.failing_actions import FailingNeed
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import ReservationKind
@@ -25,12 +27,23 @@ from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey, is_margin
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
-from bigfleet.model.reasons import Reason
-from bigfleet.model.shard_views import OfferingView
-from bigfleet.shard.ledgers.failing_actions import FailingNeed
+from bigfleet.model.reasons import Reason, ToldReason
+from bigfleet.model.shard_views import Disposition, OfferingView
 
 #: Failures in a row that hold back a Need which still has machines to try.
 IN_A_ROW = 3
+#: Times the p95 of its step after which a machine does not seem to move, and how many machines
+#: must have taken the step for that.
+P95_TIMES = 2
+LEAST_SEEN = 20
+#: A step is never given less: cycles, Lists and reports are seconds apart.
+LEAST_PATIENCE_SECONDS = 30.0
+#: Of these actions a pause holds a Need back.
+PAUSABLE = (ActionKind.BOOTSTRAP, ActionKind.PROVISION, ActionKind.PREEMPT)
+
+_HOLDING = (Disposition.DEFERRED, Disposition.HELD, Disposition.VETOED, Disposition.CAPPED)
+#: Not holds of a Need: a limit of actions lasts one cycle, and breakers are judged by provider.
+_LEFT_OUT = ("rail.max-actions", "rail.breaker")
 
 
 class Cause(IntEnum):
@@ -118,11 +131,13 @@ class Holds:
     absent: Mapping[str, Instant | None] = field(default_factory=dict)
     broken: Mapping[str, BrokenProvider] = field(default_factory=dict)
     #: By Need: why the rails held one of its actions.
-    rails: Mapping[int, Reason] = field(default_factory=dict)
+    rails: Mapping[int, Reason | ToldReason] = field(default_factory=dict)
     failing: Mapping[NeedKey, FailingNeed] = field(default_factory=dict)
     patience: Mapping[MachineState, Patience] = field(default_factory=dict)
     #: When the machines on their way came into their state, in the order of the progress.
     coming_since: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    #: Of Needs that no earlier cycle knows: nothing of them moved before; None: they begin now.
+    known_from: Instant | None = None
     nodes: NodeFacts = NodeFacts()
     offerings: tuple[OfferingView, ...] = ()
     quotas: tuple[QuotaFacts, ...] = ()
@@ -151,6 +166,11 @@ class NeedStates:
     def places_in(self, before: "NeedStates") -> tuple[Bools, Int64s]:
         """Whether each Need was there in another cycle, and at which place."""
         return _places_before(self.progress, before)
+
+
+def is_held(disposition: Disposition | None, code: str) -> bool:
+    """Whether a rail that stopped an action holds its Need back for longer than this cycle."""
+    return disposition in _HOLDING and code not in _LEFT_OUT
 
 
 def judged(
@@ -214,7 +234,8 @@ def _moved(
     place: Int64s,
 ) -> Int64s:
     """A machine came into another state, or there are more or fewer on their way."""
-    moved = np.full(len(arriving), holds.at, np.int64)
+    begun = holds.at if holds.known_from is None else holds.known_from
+    moved = np.full(len(arriving), begun, np.int64)
     if before is not None:
         as_before = known & (before.arriving[place] == arriving)
         moved[as_before] = before.moved[place][as_before]

@@ -12,18 +12,18 @@ from bigfleet.engine.need_progress import hold_of
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.engine.places import held_code
 from bigfleet.explain.column_facts import ColumnFacts
+from bigfleet.explain.need_states import Cause, Holds, NeedStates
 from bigfleet.explain.needs import reasons_of_need
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.advice import advice_on
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import CapacityType, Instant, MachineState
+from bigfleet.model.offering_scopes import OfferingScope, covers, scope_named
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause, PauseSource
-from bigfleet.model.reasons import Reason
+from bigfleet.model.reasons import Reason, ToldReason
 from bigfleet.model.shard_views import OfferingView
-from bigfleet.shard.ledgers.need_states import Cause, Holds, NeedStates
-from bigfleet.shard.offerings.scopes import OfferingScope, covers, scope_named
 
 S = MachineState
 
@@ -44,14 +44,35 @@ _LIFT_RAIL = {
     "rail.unseen": "bigfleet quarantines",
     "rail.rebound": "bigfleet quarantines",
     "rail.quota": "bigfleet quotas list",
+    "rail.dry-run": "set dry_run: false for the shard and send it SIGHUP",
 }
 
-Answer = tuple[Reason, str]
+Answer = tuple[Reason | ToldReason, str]
 
 
 def _when(instant: Instant) -> str:
     """To the second: people act on nothing finer."""
     return instant_text(instant // SECOND * SECOND)
+
+
+def remedy_of_pause(pause: Pause) -> str:
+    lift = f"bigfleet resume {pause.pause_id} --reason WHY"
+    return _LIFT_PAUSE.get(pause.source, lift)
+
+
+def remedy_of_rail(reason: Reason | ToldReason, cluster: str) -> str:
+    """What lifts a rail that holds back an action for a Need of this cluster."""
+    if reason.code == "rail.backoff":
+        subject = str(reason.facts.get("subject", ""))
+        if scope_named(subject) is not None:
+            return f"bigfleet reports offerings --reset {subject} --reason WHY"
+        if not subject:  # Of a journal, which keeps the sentence.
+            return "bigfleet reports offerings"
+        return f"bigfleet clusters show {cluster}"
+    if reason.code == "rail.verifier":
+        return str(reason.facts.get("remedy", "bigfleet reports verifier"))
+    advice = advice_on(reason.code)
+    return _LIFT_RAIL.get(reason.code, advice.todo if advice else "bigfleet status")
 
 
 class NeedReasons:
@@ -112,8 +133,7 @@ class NeedReasons:
         }
         if pause.expires_at is not None:
             facts["until"] = _when(pause.expires_at)
-        lift = f"bigfleet resume {pause.pause_id} --reason WHY"
-        return Reason("rail.paused", facts), _LIFT_PAUSE.get(pause.source, lift)
+        return Reason("rail.paused", facts), remedy_of_pause(pause)
 
     def _pause_of(self, row: int) -> Pause | None:
         cluster, paused = self._outcome.key(row).cluster, self._holds.paused
@@ -128,7 +148,7 @@ class NeedReasons:
         return None
 
     def _dry_run(self, row: int) -> Answer:
-        return Reason("rail.dry-run"), "set dry_run: false for the shard and send it SIGHUP"
+        return Reason("rail.dry-run"), _LIFT_RAIL["rail.dry-run"]
 
     def _no_operator(self, row: int) -> Answer:
         cluster = self._outcome.key(row).cluster
@@ -157,15 +177,7 @@ class NeedReasons:
 
     def _rail(self, row: int) -> Answer:
         reason = self._holds.rails[row]
-        if reason.code == "rail.backoff":
-            subject = str(reason.facts.get("subject", ""))
-            if scope_named(subject) is not None:
-                return reason, f"bigfleet reports offerings --reset {subject} --reason WHY"
-            return reason, f"bigfleet clusters show {self._outcome.key(row).cluster}"
-        if reason.code == "rail.verifier":
-            return reason, str(reason.facts.get("remedy", "bigfleet reports verifier"))
-        advice = advice_on(reason.code)
-        return reason, _LIFT_RAIL.get(reason.code, advice.todo if advice else "bigfleet status")
+        return reason, remedy_of_rail(reason, self._outcome.key(row).cluster)
 
     def _held_supply(self, row: int) -> Answer:
         hold = hold_of(int(self._states.progress.held_by[row]))

@@ -1,0 +1,32 @@
+// What was selected by dragging: totals, cost, and what would happen without it.
+import { count, money, perHour, plural } from "../../core/format";
+import { linkTo } from "../../core/router";
+import { Button, Link } from "../../ui/basics";
+import { Icon } from "../../ui/icons";
+import type { FleetMap } from "./data";
+import { totalsOf } from "./totals";
+
+const MOST_IDS = 300;
+
+const listed = (pairs: readonly [string, number][]): string => pairs.slice(0, 6).map(([name, amount]) => `${name} ${count(amount)}`).join(", ") + (pairs.length > 6 ? `, ${pairs.length - 6} more` : "");
+
+export function SelectionBar({ map, rows, onClear }: { map: FleetMap; rows: Uint32Array; onClear: () => void }) {
+  const totals = totalsOf(map, rows);
+  const ids = rows.length <= MOST_IDS ? [...rows].map((row) => map.id(row)).join(",") : "";
+  return (
+    <section className="selection" aria-label="Selection">
+      <strong>{plural(totals.machines, "machine")}</strong>
+      <span>{listed(totals.byState)}</span>
+      <span className="dim"><bdi>{listed(totals.byCluster)}</bdi></span>
+      <span data-tip={totals.isBound ? "The map knows prices as buckets: this is their upper bound" : `$${totals.dollars} an hour`}>
+        {Number.isFinite(totals.dollars) ? `${totals.isBound ? "at most " : ""}${perHour(totals.dollars)}` : `more than ${money(0)}/h`}
+      </span>
+      <span className="push row">
+        {ids
+          ? <Link className="button primary small" to={linkTo("/whatif", { remove: ids })}>What if these vanish <Icon name="chevron" size={14} /></Link>
+          : <span className="dim">What-if takes at most {MOST_IDS} machines by id; select fewer</span>}
+        <Button small onClick={onClear}>Clear</Button>
+      </span>
+    </section>
+  );
+}
