@@ -170,7 +170,7 @@ async def test_decisions_come_as_rows_and_their_ends_as_the_same_rows_again() ->
         [told] = events(client, "decisions")
     [row] = told["rows"]
     assert (row["machine"], row["kind"], row["outcome"]) == ("m-0", "Bootstrap", "success")
-    assert row["sentence"] == "cheapest"
+    assert row["sentence"] == "Bootstrap m-0 for shop: cheapest"
 
 
 async def _eventually(page: Watched, shard: str) -> None:

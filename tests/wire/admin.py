@@ -29,7 +29,7 @@ from bigfleet.model.explanations import (
     RejectCount,
     VictimVerdict,
 )
-from bigfleet.model.figures import ShardFigures
+from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
@@ -500,9 +500,13 @@ class ScriptedAdmin(ScriptedWatch):
         self.asked.append(("counterfactual", call))
         return counterfactual_answer.ANSWER
 
-    async def figures(self) -> ShardFigures:
-        self.asked.append(("figures",))
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
+        self.asked.append(("figures", axes))
         return figures_answer.FIGURES
+
+    async def available(self, call: AvailableCall) -> AvailableList:
+        self.asked.append(("available", call))
+        return figures_answer.AVAILABLE
 
     async def why_not(self, call: WhyNotCall) -> WhyNot:
         self.asked.append(("why_not", call))

@@ -1,6 +1,8 @@
 """A shard in figures, every field with a value of its own."""
 
 from bigfleet.model.figures import (
+    AvailableList,
+    AvailableRow,
     ClassCounts,
     CostAxis,
     DurationCounts,
@@ -31,4 +33,8 @@ FIGURES = ShardFigures(
     8,
     (0.1, 0.2),
     (DurationCounts("acquire", (1, 2, 3), 0.5),),
+)
+
+AVAILABLE = AvailableList(
+    18, 2, (AvailableRow("shop", "p=1|x", 5, ("zone In a",), 3, 4, "High", 0.38),)
 )

@@ -15,6 +15,7 @@ from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
+from bigfleet.model.figures import AvailableCall, CostAxis
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -195,6 +196,16 @@ CALLS: dict[str, Exchange] = {
         ("counterfactual", CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
         counterfactual_answer.ANSWER,
     ),
+    "what is available": (
+        lambda c: c.available(AvailableCall("shop", 7)),
+        ("available", AvailableCall("shop", 7)),
+        figures_answer.AVAILABLE,
+    ),
+    "figures": (
+        lambda c: c.figures(axes=[CostAxis.ZONE]),
+        ("figures", (CostAxis.ZONE,)),
+        figures_answer.FIGURES,
+    ),
     "events": (
         lambda c: all_of(c.watch_events(WatchCall(("map", "overview"), 8))),
         ("watch_events", WatchCall(("map", "overview"), 8)),
@@ -205,7 +216,6 @@ CALLS: dict[str, Exchange] = {
         ("fleet_map", FleetMapCall(8)),
         watch_answers.PIECES,
     ),
-    "figures": (lambda c: c.figures(), ("figures",), figures_answer.FIGURES),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (

@@ -52,6 +52,7 @@ async def served_page(
         shards = {name: ShardAdminClient(addresses[name]) for name in fleet.shards}
         for client in shards.values():
             closing.push_async_callback(client.close)
+        rings = Rings()
         shown = Fleet(
             shards,
             fleet.admin,
@@ -61,8 +62,9 @@ async def served_page(
             version=__version__,
             simulated=fleet.plan.simulated,
             writes=True,
+            history=rings,
         )
-        page = WebPage(shown, Rings(), WebPolicy(writes=True), log)
+        page = WebPage(shown, rings, WebPolicy(writes=True), log)
         closing.push_async_callback(page.stop)
         if fleet.plan.exact_ports:
             await page.start(f"127.0.0.1:{port}")

@@ -118,24 +118,6 @@ def answered(cycle: "DecidedCycle", asked: Asked) -> "WhyNot":
 # -- as it is printed ------------------------------------------------------------------------------
 
 
-def why_not_document(answer: "WhyNot", cycle: str) -> dict[str, Any]:
-    def said(check: Any) -> dict[str, Any]:
-        return {
-            "name": check.name,
-            "passed": check.passed,
-            "expected": check.expected,
-            "actual": check.actual,
-        }
-
-    return {
-        "cycle": cycle,
-        "sentence": answer.sentence,
-        "blocking": said(answer.blocking) if answer.blocking else None,
-        "checks": [said(check) for check in answer.checks],
-        "wouldChange": list(answer.would_change),
-    }
-
-
 def _write(
     connection: Connection,
     answer: "WhyNot",
@@ -146,6 +128,8 @@ def _write(
     from bigfleet.cli.tables import Page, cell, table_of, write_json
 
     if connection.json:
+        from bigfleet.wire.machine_answers import why_not_document
+
         write_json({**why_not_document(answer, cycle), **missing}, connection.now)
         return
     page = Page.on_stdout(connection.color)

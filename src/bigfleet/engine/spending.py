@@ -32,6 +32,7 @@ def spending_of(snapshot: Snapshot) -> list[SpendingRow]:
     rows_of_table = tables.offerings.table.rows
     types, type_of = _numbered([each.instance_type for each in rows_of_table])
     zones, zone_of = _numbered([each.zone for each in rows_of_table])
+    capacities = [kind.label for kind in CapacityType]
     levels, level_of = np.unique(stamps.priority, return_inverse=True)
     kind = (state.astype(np.int64) * _TYPES) + offerings.capacity_type[offering]
     clusters = [*tables.clusters.rows[: snapshot.cluster_count], ""]
@@ -45,6 +46,7 @@ def spending_of(snapshot: Snapshot) -> list[SpendingRow]:
             priorities,
             np.where(assigned, level_of.ravel()[stamp], len(priorities) - 1),
         ),
+        (CostAxis.CAPACITY, capacities, offerings.capacity_type[offering].astype(np.int64)),
     )
     return [row for axis, names, name in axes for row in _rows(axis, names, name, kind, facts)]
 

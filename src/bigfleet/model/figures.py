@@ -20,6 +20,7 @@ class CostAxis(StrEnum):
     TYPE = "type"
     ZONE = "zone"
     PRIORITY = "priority"
+    CAPACITY = "capacity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +114,37 @@ def quantile(edges: tuple[float, ...], counts: tuple[int, ...], share: float) ->
             return low + (edges[place] - low) * (wanted - below) / count
         below += count
     return edges[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableCall:
+    #: Empty: of all clusters.
+    cluster: str = ""
+    #: 0: as many as may be asked for.
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableRow:
+    """Free machines that match a profile a cluster asks for, and hold one unit of it."""
+
+    cluster: str
+    fingerprint: str
+    priority: int
+    #: `key In a, b` each.
+    requirements: tuple[str, ...]
+    idle: int
+    speculative: int
+    #: High, Medium, Low or None.
+    availability: str
+    #: Dollars per hour of the next machine; 0 where there is none.
+    cost_per_hour: float
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableList:
+    #: 0: nothing was computed yet.
+    cycle: int
+    #: Before the limit.
+    total: int
+    rows: tuple[AvailableRow, ...]

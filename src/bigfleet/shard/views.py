@@ -4,11 +4,16 @@ Reads only, from the live state; a caller that asks for many machines takes them
 few at a time, so that the loop is never busy for long.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from dataclasses import dataclass
 
-from bigfleet.model.errors import NoSuchMachine
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Bools, Int64s
+from bigfleet.engine.selection import selected_rows
+from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.fleet import HeldBy
-from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.shard_views import (
     MachineQuery,
@@ -19,6 +24,9 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.shard.machines import HOSTNAME_KEY
 from bigfleet.shard.parts import Parts
+
+#: The column has one state for both.
+_MEANT_TOGETHER = frozenset({MachineState.CONFIGURED, MachineState.DRAINING})
 
 
 class MachineViews:
@@ -50,15 +58,16 @@ class MachineViews:
             parts.lost.cause_of(machine_id),
         )
 
-    def matching(self, query: MachineQuery) -> Iterator[str]:
-        """Ids in order, limit and after_id left to the caller; a machine may be gone by then."""
-        ids = sorted(query.selector.ids) if query.selector.ids else sorted(self._machines.ids())
-        for machine_id in ids:
-            try:
-                if machine_id in self._machines and self._matches(machine_id, query):
-                    yield machine_id
-            except NoSuchMachine:
-                continue
+    def matching(self, query: MachineQuery) -> "MatchingMachines":
+        """In order of ids; a machine may be gone when it is looked at."""
+        snapshot, selector = self._machines.inventory.snapshot(), query.selector
+        rows = selected_rows(snapshot, selector)
+        if len(selector.states & _MEANT_TOGETHER) == 1:
+            rows = rows[self._in_state(snapshot, rows, selector)]
+        if query.failed_cause or query.only_pending or query.only_unseen:
+            ids, numbers = snapshot.ids, rows.tolist()
+            rows = np.array([n for n in numbers if self._matches(ids[n], query)], np.int64)
+        return MatchingMachines(snapshot.ids, rows)
 
     def story(
         self, machine_id: str, since: Instant, limit: int
@@ -82,15 +91,19 @@ class MachineViews:
         holder = int(outcome.credit.holder[row]) if row >= 0 else -1
         return outcome.key(holder) if holder >= 0 else None
 
+    def _in_state(self, snapshot: Snapshot, rows: Int64s, selector: MachineSelector) -> Bools:
+        """A victim is Draining in the inventory from the moment it is chosen, and Configured for
+        people until it drains."""
+        draining = snapshot.columns.state[rows] == int(MachineState.DRAINING)
+        meant = np.ones(len(rows), np.bool_)
+        wanted = MachineState.CONFIGURED in selector.states
+        for place in np.flatnonzero(draining).tolist():
+            shown = self._machines.is_shown_as_draining(snapshot.ids[int(rows[place])])
+            meant[place] = shown is wanted
+        return meant
+
     def _matches(self, machine_id: str, query: MachineQuery) -> bool:
-        selector, parts = query.selector, self._parts
-        if selector.id_prefix and not machine_id.startswith(selector.id_prefix):
-            return False
-        if selector.provider and self._machines.provider_of(machine_id) != selector.provider:
-            return False
-        machine = self._machines.truth(machine_id)
-        if not _selects(selector, machine):
-            return False
+        parts = self._parts
         if query.failed_cause:
             failed = parts.failures.view(machine_id)
             return failed is not None and failed.cause == query.failed_cause
@@ -99,12 +112,20 @@ class MachineViews:
         return not (query.only_unseen and not parts.reconciler.unseen_lists(machine_id))
 
 
-def _selects(selector: MachineSelector, machine: Machine) -> bool:
-    return (
-        (not selector.states or machine.state in selector.states)
-        and (not selector.zones or machine.zone in selector.zones)
-        and (not selector.instance_types or machine.instance_type in selector.instance_types)
-        and (not selector.capacity_types or int(machine.capacity_type) in selector.capacity_types)
-        and (not selector.cluster or machine.cluster == selector.cluster)
-        and all(machine.labels.get(key) == value for key, value in selector.labels)
-    )
+@dataclass(frozen=True, slots=True)
+class MatchingMachines:
+    """Rows of a snapshot whose ids are ascending."""
+
+    ids: list[str]
+    rows: Int64s
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def page(self, after_id: str, limit: int) -> list[str]:
+        """Ids after this one; 0: without a limit."""
+        first = 0
+        if after_id:
+            first = int(np.searchsorted(self.rows, bisect_right(self.ids, after_id)))
+        last = first + limit if limit > 0 else len(self.rows)
+        return [self.ids[row] for row in self.rows[first:last].tolist()]

@@ -15,7 +15,9 @@ class Json(Response):
     media_type = "application/json"
 
     def __init__(self, document: Any, status: int = 200, **headers: str) -> None:
-        super().__init__(json_bytes(document), status, {"cache-control": "no-store", **headers})
+        """`document`: JSON already where it is bytes."""
+        content = document if isinstance(document, bytes) else json_bytes(document)
+        super().__init__(content, status, {"cache-control": "no-store", **headers})
 
 
 def json_bytes(document: Any) -> bytes:

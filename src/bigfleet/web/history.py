@@ -1,7 +1,7 @@
 """What was measured before: samples that the page's server keeps of its fleet."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,5 +16,8 @@ class Samples:
 
 
 class History(Protocol):
+    def overview(self) -> dict[str, Any] | None:
+        """What open pages were told last; None: nothing yet."""
+
     def samples(self, shard: str, seconds: int, step: int) -> Samples:
         """Of a shard, or of the whole fleet where none is named: the last `seconds`."""

@@ -18,7 +18,7 @@ from bigfleet.model.machine_answers import (
 )
 from bigfleet.wire.machine_views import ACTION, MACHINE_VIEW, NEED_KEY
 from bigfleet.wire.needs import RESOURCES
-from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, Document, RecordCodec
 
 CHECK: RecordCodec[Check, Any] = RecordCodec(Check, shared.Check)
 WHY_NOT_CALL = RecordCodec(WhyNotCall, pb.WhyNotRequest, need=NEED_KEY)
@@ -40,3 +40,14 @@ CYCLE_CALL = RecordCodec(
     CycleCall, pb.GetCycleRequest, limit=NOT_NEGATIVE, first_index=NOT_NEGATIVE
 )
 CYCLE_VIEW = RecordCodec(CycleView, pb.GetCycleResponse, actions=ACTION)
+
+
+def why_not_document(answer: WhyNot, cycle: str) -> Document:
+    """`cycle`: with its epoch."""
+    return {
+        "cycle": cycle,
+        "sentence": answer.sentence,
+        "blocking": CHECK.document(answer.blocking) if answer.blocking else None,
+        "checks": [CHECK.document(check) for check in answer.checks],
+        "wouldChange": list(answer.would_change),
+    }

@@ -17,7 +17,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.counterfactuals import part_of_cluster as own_part
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
-from bigfleet.model.figures import ShardFigures
+from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -62,7 +62,7 @@ from bigfleet.wire import counterfactuals
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
-from bigfleet.wire.figures import FIGURES
+from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, axes_in
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
@@ -188,7 +188,8 @@ class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
-    async def figures(self) -> ShardFigures: ...
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures: ...
+    async def available(self, call: AvailableCall) -> AvailableList: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -552,7 +553,14 @@ class ShardAdminClient(WhatIfClient):
         "why",
     )
     figures = SHARD_ADMIN.read(
-        "GetFigures", pb.GetFiguresRequest, no_arguments, ShardAdminHandler.figures, FIGURES
+        "GetFigures", pb.GetFiguresRequest, axes_in, ShardAdminHandler.figures, FIGURES
+    )
+    available = SHARD_ADMIN.read(
+        "ListAvailable",
+        AVAILABLE_CALL.message,
+        lambda request: (AVAILABLE_CALL.record(request),),
+        ShardAdminHandler.available,
+        AVAILABLE,
     )
     tail_journal = SHARD_ADMIN.stream(
         "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in

@@ -5060,12 +5060,19 @@ Global___CounterfactualLoser: _TypeAlias = CounterfactualLoser  # noqa: Y015
 class GetFiguresRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    AXES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def axes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What spending is told by: cluster, type, zone, priority, capacity; none: by all of them."""
+
     def __init__(
         self,
+        *,
+        axes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5238,7 +5245,7 @@ class SpendingRow(_message.Message):
     EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
     PINNED_FIELD_NUMBER: _builtins.int
     axis: _builtins.str
-    """cluster, type, zone or priority."""
+    """cluster, type, zone, priority or capacity."""
     name: _builtins.str
     """Empty: no cluster has them, or they have no type, zone or stamped priority. `other`: the sum of
     what has no row of its own.
@@ -5334,6 +5341,105 @@ class DurationCounts(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DurationCounts: _TypeAlias = DurationCounts  # noqa: Y015
+
+@_typing.final
+class ListAvailableRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of all clusters."""
+    limit: _builtins.int
+    """0: as many as may be asked for."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAvailableRequest: _TypeAlias = ListAvailableRequest  # noqa: Y015
+
+@_typing.final
+class ListAvailableResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """Of the last finished cycle; 0: nothing was computed yet."""
+    total: _builtins.int
+    """Before the limit."""
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___AvailableRow]: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        total: _builtins.int = ...,
+        rows: _abc.Iterable[Global___AvailableRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "rows", b"rows", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAvailableResponse: _TypeAlias = ListAvailableResponse  # noqa: Y015
+
+@_typing.final
+class AvailableRow(_message.Message):
+    """Free machines that match a profile and hold one unit of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    REQUIREMENTS_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    SPECULATIVE_FIELD_NUMBER: _builtins.int
+    AVAILABILITY_FIELD_NUMBER: _builtins.int
+    COST_PER_HOUR_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    profile_fingerprint: _builtins.str
+    priority: _builtins.int
+    idle: _builtins.int
+    speculative: _builtins.int
+    availability: _builtins.str
+    """High, Medium, Low or None."""
+    cost_per_hour: _builtins.float
+    """Dollars per hour of the next machine; 0 where there is none."""
+    @_builtins.property
+    def requirements(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """`key In a, b` each."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        requirements: _abc.Iterable[_builtins.str] | None = ...,
+        idle: _builtins.int = ...,
+        speculative: _builtins.int = ...,
+        availability: _builtins.str = ...,
+        cost_per_hour: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["availability", b"availability", "cluster_id", b"cluster_id", "cost_per_hour", b"cost_per_hour", "idle", b"idle", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint", "requirements", b"requirements", "speculative", b"speculative"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AvailableRow: _TypeAlias = AvailableRow  # noqa: Y015
 
 @_typing.final
 class WatchEventsRequest(_message.Message):

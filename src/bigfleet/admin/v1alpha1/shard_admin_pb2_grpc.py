@@ -179,6 +179,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresResponse.FromString,
                 _registered_method=True)
+        self.ListAvailable = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ListAvailable',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListAvailableRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListAvailableResponse.FromString,
+                _registered_method=True)
         self.WatchEvents = channel.unary_stream(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/WatchEvents',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsRequest.SerializeToString,
@@ -389,6 +394,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAvailable(self, request, context):
+        """What clusters could still get, for each profile they ask for.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchEvents(self, request, context):
         """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
         ended.
@@ -546,6 +558,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.GetFigures,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresResponse.SerializeToString,
+            ),
+            'ListAvailable': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAvailable,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListAvailableRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListAvailableResponse.SerializeToString,
             ),
             'WatchEvents': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEvents,
@@ -1318,6 +1335,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/GetFigures',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetFiguresResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAvailable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ListAvailable',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListAvailableRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListAvailableResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -90,6 +90,8 @@ class ShardAdminStub:
     """
     GetFigures: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]
     """What the last cycle had of each sort of machines, what they cost, and counters."""
+    ListAvailable: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListAvailableRequest, _shard_admin_pb2.ListAvailableResponse]
+    """What clusters could still get, for each profile they ask for."""
     WatchEvents: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.WatchEventsRequest, _shard_admin_pb2.WatchEventsResponse]
     """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
     ended.
@@ -158,6 +160,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """
     GetFigures: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetFiguresRequest, _shard_admin_pb2.GetFiguresResponse]  # type: ignore[assignment]
     """What the last cycle had of each sort of machines, what they cost, and counters."""
+    ListAvailable: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListAvailableRequest, _shard_admin_pb2.ListAvailableResponse]  # type: ignore[assignment]
+    """What clusters could still get, for each profile they ask for."""
     WatchEvents: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.WatchEventsRequest, _shard_admin_pb2.WatchEventsResponse]  # type: ignore[assignment]
     """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
     ended.
@@ -391,6 +395,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.GetFiguresResponse, _abc.Awaitable[_shard_admin_pb2.GetFiguresResponse]]:
         """What the last cycle had of each sort of machines, what they cost, and counters."""
+
+    @_abc_1.abstractmethod
+    def ListAvailable(
+        self,
+        request: _shard_admin_pb2.ListAvailableRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ListAvailableResponse, _abc.Awaitable[_shard_admin_pb2.ListAvailableResponse]]:
+        """What clusters could still get, for each profile they ask for."""
 
     @_abc_1.abstractmethod
     def WatchEvents(

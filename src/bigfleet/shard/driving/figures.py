@@ -5,15 +5,21 @@ Counters are read anew each time.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bigfleet.edge.counts import FAST, Counts, Histogram
+from bigfleet.engine.availability import Availability, availability_of
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.engine.spending import spending_of
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.figures import (
+    AvailableCall,
+    AvailableList,
+    AvailableRow,
     ClassCounts,
+    CostAxis,
     DurationCounts,
     MachineSort,
     ShardFigures,
@@ -21,10 +27,14 @@ from bigfleet.model.figures import (
 )
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.need_states import NeedState
+from bigfleet.model.requirements import Requirement
+from bigfleet.model.session_frames import Confidence
 from bigfleet.shard.ledgers.shortfalls import CLASSES
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.state import ShardState
 
+#: Rows of one answer.
+MOST_AVAILABLE = 5_000
 _STATES = {state.label: state for state in MachineState}
 _CAPACITIES = {kind.label: kind for kind in CapacityType}
 
@@ -46,10 +56,12 @@ class Figures:
     def __init__(self, state: ShardState) -> None:
         self._state = state
         self._known = CycleFigures(0, 0, 0)
+        self._available: tuple[object, Availability] | None = None
         #: Held while a cycle is counted: others that ask wait for the same answer.
         self._counting = asyncio.Lock()
 
-    async def now(self) -> ShardFigures:
+    async def now(self, axes: Sequence[CostAxis] = ()) -> ShardFigures:
+        """Spending by these axes; none: by all."""
         found, state = await self._of_last_cycle(), self._state
         counts = state.effects.counts
         return ShardFigures(
@@ -61,7 +73,7 @@ class Figures:
             sessions=len(state.parts.sessions),
             shortfalls=state.decision_loop.ledger.unsatisfied,
             sorts=found.sorts,
-            spending=found.spending,
+            spending=tuple(row for row in found.spending if not axes or row.axis in axes),
             classes=found.classes,
             demand_by_bucket=dict(found.demand_by_bucket),
             actions={k.label: int(counts.of("actions_total", kind=k.label)) for k in ActionKind},
@@ -70,6 +82,19 @@ class Figures:
             edges=FAST,
             durations=tuple(durations_in(counts)),
         )
+
+    async def available(self, call: AvailableCall) -> AvailableList:
+        finished = self._state.decision_loop.finished
+        if finished is None:
+            return AvailableList(0, 0, ())
+        silent = tuple(self._state.parts.reconciler.silent_providers())
+        cycle, outcome = finished.given.cycle, finished.decision.outcome
+        async with self._counting:
+            known = self._available
+            if known is None or known[0] != (cycle, silent):
+                found = await asyncio.to_thread(availability_of, outcome, silent)
+                known = self._available = ((cycle, silent), found)
+        return await asyncio.to_thread(available_in, known[1], cycle, call)
 
     async def _of_last_cycle(self) -> CycleFigures:
         async with self._counting:
@@ -146,3 +171,34 @@ def _durations(phase: str, told: Histogram) -> DurationCounts:
 
 def _proposals(counts: Counts, outcome: str) -> int:
     return int(counts.of("phase1_occ_proposals_total", outcome=outcome))
+
+
+def available_in(found: Availability, cycle: int, call: AvailableCall) -> AvailableList:
+    """By cluster, then by fingerprint."""
+    rows = range(len(found))
+    meant = [row for row in rows if not call.cluster or found.cluster_name(row) == call.cluster]
+    keys = {row: (found.cluster_name(row), found.profile_of(row).fingerprint) for row in meant}
+    shown = sorted(meant, key=keys.__getitem__)[: min(call.limit or MOST_AVAILABLE, MOST_AVAILABLE)]
+    confidence, cost = found.confidence, found.cost
+    return AvailableList(
+        cycle,
+        len(meant),
+        tuple(
+            AvailableRow(
+                *keys[row],
+                found.profile_of(row).priority,
+                tuple(map(_requirement_text, found.profile_of(row).requirements)),
+                int(found.idle[row]),
+                int(found.speculative[row]),
+                Confidence(int(confidence[row])).name.capitalize(),
+                float(cost[row]),
+            )
+            for row in shown
+        ),
+    )
+
+
+def _requirement_text(wanted: Requirement) -> str:
+    """`topology.kubernetes.io/zone In a, b`."""
+    operator = "".join(word.capitalize() for word in wanted.operator.name.split("_"))
+    return " ".join(filter(None, (wanted.key, operator, ", ".join(wanted.values))))

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from bigfleet.edge.clock import next_turn
@@ -19,7 +18,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
-from bigfleet.model.figures import ShardFigures
+from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.fleet_maps import FleetMap
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
@@ -189,14 +188,8 @@ class AdminAnswers:
         return self._state.parts.sessions.views(cluster)
 
     async def machines(self, query: MachineQuery) -> MachineListing:
-        found: list[str] = []
-        matching = self._state.machine_views.matching(query)
-        while piece := list(islice(matching, AT_A_TIME)):
-            found += piece
-            await next_turn()
-        shown = [name for name in found if name > query.after_id]
-        if query.limit > 0:
-            shown = shown[: query.limit]
+        found = self._state.machine_views.matching(query)
+        shown = found.page(query.after_id, query.limit)
         deciding = self._state.decision_loop
         return MachineListing(
             deciding.number, self._outlet.now(), len(found), self._machine_views(shown)
@@ -314,8 +307,11 @@ class AdminAnswers:
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
 
-    async def figures(self) -> ShardFigures:
-        return await self._feed.figures.now()
+    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
+        return await self._feed.figures.now(axes)
+
+    async def available(self, call: AvailableCall) -> AvailableList:
+        return await self._feed.figures.available(call)
 
     def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
         return self._journal_streams.tail(call)

@@ -13,6 +13,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.watch_events import FleetMapCall, FleetMapHeader, ShardEvent, Topic, WatchCall
+from bigfleet.web.decision_documents import decision_document
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.live import merging
 from bigfleet.web.live.following import Follower
@@ -20,9 +21,9 @@ from bigfleet.web.live.hub import Client, Hub, newest
 from bigfleet.web.live.maps import BYS, By, FleetMaps, MapEvent
 from bigfleet.web.live.overview import Coordination
 from bigfleet.web.live.rings import Rings
-from bigfleet.web.live.rows import decision_row, need_row
 from bigfleet.web.live.seen import Seen
 from bigfleet.web.live.statuses import status_of
+from bigfleet.web.need_documents import NeedDocuments
 from bigfleet.wire.shard_admin import ShardAdminClient
 
 TOPICS = {
@@ -221,13 +222,13 @@ class Live:
             self.seen.on_overview(name, event.overview, now)
             self._tell_overview(now)
         if event.decisions is not None and event.decisions.decisions:
-            rows = [decision_row(name, view) for view in event.decisions.decisions]
+            rows = [decision_document(view, name) for view in event.decisions.decisions]
             self.hub.offer("decisions", {"rows": rows}, now)
         if event.needs is not None:
-            told = event.needs
+            told, documents = event.needs, NeedDocuments()
             document = {
                 "reset": told.reset,
-                "changed": [need_row(name, row) for row in told.changed],
+                "changed": [{**documents.document(row), "shardId": name} for row in told.changed],
                 "removed": [key.need_id for key in told.removed],
             }
             self.hub.offer("needs", document, now)
@@ -238,6 +239,7 @@ class Live:
 
     def _tell_overview(self, now: Instant) -> None:
         overview = self.seen.overview(now)
+        self.rings.tell_overview(overview)
         self.hub.offer("overview", overview, now)
         self.hub.offer("costs", self.seen.costs(now), now)
         if (alerts := self.seen.alerts(overview)) is not None:

@@ -5,6 +5,7 @@ gap, and never becomes a zero. Pure: time is told with every call.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,14 @@ class Rings:
         self._seconds = Ring(1, SECONDS)
         self._minutes = Ring(MINUTE, MINUTES)
         self._minute = 0
+        self._overview: dict[str, Any] | None = None
+
+    def tell_overview(self, overview: dict[str, Any]) -> None:
+        """The last one stands for now."""
+        self._overview = overview
+
+    def overview(self) -> dict[str, Any] | None:
+        return self._overview
 
     def put(self, second: int, values: Mapping[str, float | None]) -> None:
         """None: not known now. A minute has the mean of its seconds."""

@@ -84,6 +84,11 @@ export default function MapPage() {
   const colouring = (COLOURINGS as readonly string[]).includes(colourText) ? (colourText as Colouring) : "state";
   const loaded = useFleetMap(grouping, at);
   const { map } = loaded;
+  const [notBefore, setNotBefore] = useState(0);
+  const isTooOld = at !== null && !loaded.loading && loaded.error?.unknown === true;
+  useEffect(() => {
+    if (isTooOld) setNotBefore((before) => Math.max(before, (at ?? 0) + 1));
+  }, [isTooOld, at]);
   const order = useMemo(() => (map ? orderOf(map, group) : null), [map, group]);
   const onGroup = useCallback((name: string) => setQuery({ group: name }, { push: true }), []);
 
@@ -97,7 +102,7 @@ export default function MapPage() {
           <Select label="Colour by" value={colouring} onChange={(value) => setQuery({ colour: value === "state" ? undefined : value, only: undefined })} options={COLOURINGS.map((value) => ({ value, text: COLOUR_WORDS[value] }))} />
         </div>
       </div>
-      <Scrub loading={loaded.loading} liveCycle={map?.header.cycle ?? 0} />
+      <Scrub loading={loaded.loading} liveCycle={map?.header.cycle ?? 0} notBefore={notBefore} />
       {map?.header.warnings && <Partial warnings={map.header.warnings} />}
       {loaded.error && map && <Partial warnings={[`The map could not be loaded again: ${loaded.error.message}`]} />}
       {!map && (loaded.error

@@ -1,5 +1,19 @@
 import type { JournalRange, Status } from "../../core/types";
 
+/**
+ * The cycles that can be looked at. A server that does not tell what its journals keep has told at
+ * least its last cycle; `notBefore` is where it refused to go further back.
+ */
+export function cyclesOf(status: Status | undefined, notBefore: number): { first: number; last: number } | null {
+  const told = status && journalRange(status.journal);
+  if (told) return told;
+  const cycles = (status?.shards ?? []).map((shard) => shard.cycle).filter((cycle) => cycle > 0);
+  if (cycles.length === 0) return null;
+  const first = Math.max(1, notBefore);
+  const last = Math.min(...cycles);
+  return last > first ? { first, last } : null;
+}
+
 /** The cycles that every shard's journal keeps; null: no journal. */
 export function journalRange(journal: Status["journal"]): { first: number; last: number } | null {
   if (!journal) return null;

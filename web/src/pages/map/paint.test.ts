@@ -3,7 +3,7 @@ import { ageColumn, legendOf, mix, pixel, priceName, tableOf } from "./colours";
 import { parseMap } from "./data";
 import { layoutOf, orderOf } from "./layout";
 import { around, placesOf, Squares } from "./paint";
-import { journalRange } from "./journal-range";
+import { cyclesOf, journalRange } from "./journal-range";
 import { totalsOf } from "./totals";
 import { summaryOf } from "./summary-rows";
 import { fleetOf, LEGEND, synthetic } from "./synthetic";
@@ -83,4 +83,12 @@ test("the cycles of a journal are those that every shard keeps", () => {
   expect(journalRange({ "shard-0": { firstCycle: 3, lastCycle: 9 } })).toEqual({ first: 3, last: 9 });
   expect(journalRange({ firstCycle: null, lastCycle: null })).toBeNull();
   expect(journalRange(undefined)).toBeNull();
+});
+
+test("without a journal's range the cycles so far are offered, from where the server did not refuse", () => {
+  const status = { shards: [{ cycle: 90 }, { cycle: 70 }] } as unknown as Parameters<typeof cyclesOf>[0];
+  expect(cyclesOf(status, 0)).toEqual({ first: 1, last: 70 });
+  expect(cyclesOf(status, 41)).toEqual({ first: 41, last: 70 });
+  expect(cyclesOf(status, 70)).toBeNull();
+  expect(cyclesOf(undefined, 0)).toBeNull();
 });

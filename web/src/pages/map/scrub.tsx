@@ -6,16 +6,16 @@ import { useResets } from "../../core/live";
 import { setQuery, useAt } from "../../core/router";
 import type { Status } from "../../core/types";
 import { Button, Select } from "../../ui/basics";
-import { journalRange } from "./journal-range";
+import { cyclesOf } from "./journal-range";
 
 const SPEEDS = ["1", "2", "5", "10", "30", "60"] as const;
 
-export function Scrub({ loading, liveCycle }: { loading: boolean; liveCycle: number }) {
+export function Scrub({ loading, liveCycle, notBefore }: { loading: boolean; liveCycle: number; notBefore: number }) {
   const at = useAt();
   const status = useApi<Status>("/status", {}, { version: useResets(), every: 10_000 });
   const [speed, setSpeed] = useState<(typeof SPEEDS)[number]>("1");
   const [playing, setPlaying] = useState(false);
-  const range = journalRange(status.data?.journal);
+  const range = cyclesOf(status.data, notBefore);
   const last = Math.max(range?.last ?? 0, at === null ? liveCycle : 0);
 
   useEffect(() => {

@@ -1,0 +1,319 @@
+"""Shapes of the further answers, and of the bodies that are sent.
+
+Documents of the admin services have the schemas of their messages: they are what `bigfleet ... -o
+json` prints, and grow with them.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta
+
+from bigfleet.web.schemas import Absent, Count, Counts, Listed, PauseDocument, Shape, Time, of_wire
+
+StatusDocument = Annotated[dict[str, Any], of_wire("ShardStatus")]
+MachineDocument = Annotated[dict[str, Any], of_wire("MachineView")]
+EventDocument = Annotated[dict[str, Any], of_wire("StoryEvent")]
+OfferingDocument = Annotated[dict[str, Any], of_wire("OfferingView")]
+QuarantineDocument = Annotated[dict[str, Any], of_wire("Quarantine")]
+ThrashDocument = Annotated[dict[str, Any], of_wire("ThrashFinding")]
+VerifierDocument = Annotated[dict[str, Any], of_wire("GetVerifierResponse")]
+QuotaDocument = Annotated[dict[str, Any], of_wire("QuotaAllocation")]
+TransferDocument = Annotated[dict[str, Any], of_wire("Transfer")]
+#: One answer or the other, by what is asked about.
+WhyDocument = dict[str, Any]
+Name = Annotated[str, Meta(min_length=1, max_length=1024)]
+Text = Annotated[str, Meta(max_length=1024)]
+
+
+class Rails(Shape, kw_only=True):
+    pauses: list[PauseDocument]
+    dry_run: bool
+
+
+class JournalShape(Shape, kw_only=True):
+    epoch: Count
+    last_cycle: int | None
+    #: None: how far back it goes is not known here.
+    first_cycle: int | None
+    degraded: bool
+    error: str
+
+
+class Status(Shape, kw_only=True):
+    version: str
+    server_time_unix_nanos: int
+    face: Literal["up", "shard", "coordinator"]
+    simulated: bool
+    writes: bool
+    shards: list[dict[str, Any]]
+    rails: Rails
+    journal: dict[str, JournalShape]
+    real: list[str]
+    simulated_parts: list[str]
+    coordinator: Absent[dict[str, Any]] = UNSET
+    warnings: Absent[list[str]] = UNSET
+
+
+class ReservedFor(Shape, kw_only=True):
+    need: str
+    kind: str
+    expires_unix_nanos: int | None
+
+
+class HeldShape(Shape, kw_only=True):
+    by: str
+
+
+class MachineRow(Shape, kw_only=True):
+    """A MachineView, and beside it what a page shows."""
+
+    id: str
+    machine: dict[str, Any]
+    provider_name: str
+    shard_id: str
+    hourly_cost: float
+    since_unix_nanos: int
+    need_id: Absent[str] = UNSET
+    reserved_for: Absent[ReservedFor] = UNSET
+    held: Absent[HeldShape] = UNSET
+
+
+class MachineDetail(MachineRow, kw_only=True):
+    cycle: Count
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+
+
+class ShardCycle(Shape, kw_only=True):
+    cycle: Count
+    computed_at_unix_nanos: int
+
+
+class Machines(Listed, kw_only=True):
+    total: Count
+    machines: list[MachineRow]
+    shards: dict[str, ShardCycle]
+    queried_at: Time
+    next: Absent[str] = UNSET
+
+
+class MachineStoryShape(Listed, kw_only=True):
+    events: list[EventDocument]
+    truncated: bool
+    shards: list[str]
+    queried_at: Time
+    machine: Absent[MachineDocument] = UNSET
+
+
+class DecisionShape(Shape, kw_only=True):
+    id: str
+    cycle: Count
+    index: Count
+    at_unix_nanos: int
+    kind: str
+    machine: str
+    cluster: str
+    need: str
+    reasons: list[dict[str, Any]]
+    disposition: str
+    outcome: str | None
+    sentence: str
+    #: None: a shard does not tell what an action costs.
+    delta_hourly_cost: float | None
+    shard_id: str
+    grace_seconds: Absent[Count] = UNSET
+    preemptor_priority: Absent[int] = UNSET
+
+
+class Decisions(Listed, kw_only=True):
+    decisions: list[DecisionShape]
+    queried_at: Time
+    next: Absent[str] = UNSET
+
+
+class CycleShape(Listed, kw_only=True):
+    shard_id: str
+    epoch: Count
+    cycle: Count
+    at_unix_nanos: int
+    machines: Count
+    needs: Count
+    unsatisfied_needs: Count
+    total_actions: Count
+    decisions: list[DecisionShape]
+    queried_at: Time
+
+
+class Why(Shape, kw_only=True):
+    """NeedExplanation, ExplainMachineResponse, WhyNotResponse, CounterfactualResponse, or the last
+    decisions about a cluster."""
+
+    shard_id: str
+    queried_at: Time
+    cycle: Absent[str | int] = UNSET
+    sentence: Absent[str] = UNSET
+    cycle_name: Absent[str] = UNSET
+    decisions: Absent[list[DecisionShape]] = UNSET
+    warnings: Absent[list[str]] = UNSET
+
+
+class CostTotals(Shape, kw_only=True):
+    machines: Count
+    #: With the price 0.
+    committed_machines: Count
+    machines_by_state: Counts
+    #: Billed.
+    dollars_per_hour: float
+    idle_dollars_per_hour: float
+    #: Declared; never part of a bill.
+    expected_interruption_dollars_per_hour: float
+    pinned_machines_at_risk: Count
+
+
+class CostRow(CostTotals, kw_only=True):
+    name: str
+
+
+class Costs(Shape, kw_only=True):
+    by: str
+    cycle: dict[str, Count]
+    rows: list[CostRow]
+    totals: CostTotals
+    #: None: not known.
+    imputed_dollars_per_hour: float | None
+    waste_dollars_per_hour: float | None
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+
+
+class Pauses(Shape, kw_only=True):
+    pauses: list[PauseDocument]
+    dry_run: bool
+    dry_run_shard_ids: list[str]
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+
+
+class Quarantines(Listed, kw_only=True):
+    quarantines: list[QuarantineDocument]
+    queried_at: Time
+
+
+class Offerings(Listed, kw_only=True):
+    offerings: list[OfferingDocument]
+    queried_at: Time
+
+
+class Thrash(Listed, kw_only=True):
+    findings: list[ThrashDocument]
+    queried_at: Time
+
+
+class Verifiers(Listed, kw_only=True):
+    verifiers: list[VerifierDocument]
+    queried_at: Time
+
+
+class Quotas(Listed, kw_only=True):
+    quotas: list[QuotaDocument]
+    queried_at: Time
+
+
+class Transfers(Listed, kw_only=True):
+    transfers: list[TransferDocument]
+    queried_at: Time
+
+
+class SearchResult(Shape, kw_only=True):
+    kind: Literal["machine", "need", "cluster", "shard", "offering", "decision", "page"]
+    name: str
+    title: str
+    detail: str
+
+
+class SearchShape(Shape, kw_only=True):
+    results: list[SearchResult]
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+
+
+class WhatIfRequest(Shape, kw_only=True):
+    """Edits as in a file for `bigfleet whatif --overlay`."""
+
+    edits: Annotated[list[str | dict[str, Any]], Meta(max_length=1000)]
+    #: The cycle both sides start from; the last one unless said.
+    at: Annotated[str, Meta(pattern=r"^(\d{1,9}:)?\d{0,15}$")] | int = ""
+    settle: bool = False
+    latencies: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    shard: Text = ""
+
+
+class WhatIfShape(Shape, kw_only=True):
+    cycle: str
+    overlay: list[str]
+    warnings: list[str]
+    removed_machines: Count
+    base: dict[str, Any]
+    changed: dict[str, Any]
+    clusters: list[dict[str, Any]]
+    newly_unmet: list[dict[str, Any]]
+    newly_met: list[dict[str, Any]]
+    moved: list[dict[str, Any]]
+    queried_at: Time
+    settling: Absent[dict[str, Any]] = UNSET
+
+
+class AuditShape(Shape, kw_only=True):
+    #: Who asks for it, and why; both are recorded and shown.
+    owner: Name
+    reason: Name
+
+
+class PauseRequest(AuditShape, kw_only=True):
+    """An empty scope is everything."""
+
+    #: How long it lasts; or `noExpiry`.
+    ttl_seconds: Count = 0
+    no_expiry: bool = False
+    shard_ids: Annotated[list[Name], Meta(max_length=1000)] = []  # noqa: RUF012
+    cluster_ids: Annotated[list[Name], Meta(max_length=1000)] = []  # noqa: RUF012
+    kinds: Annotated[list[Name], Meta(max_length=16)] = []  # noqa: RUF012
+
+
+class ResumeRequest(AuditShape, kw_only=True):
+    pause_id: Text = ""
+    everything: bool = False
+
+
+class ClearRequest(AuditShape, kw_only=True):
+    mode: Literal["recheck", "retry", "forget"]
+
+
+class ResetRequest(AuditShape, kw_only=True):
+    offering: Name
+
+
+class PausedShape(Shape, kw_only=True):
+    pause: PauseDocument
+    shard_ids: list[str]
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+
+
+class ResumedShape(Shape, kw_only=True):
+    removed: list[PauseDocument]
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+
+
+class Cleared(Shape, kw_only=True):
+    text: str
+    shard_id: str
+    queried_at: Time
+    machine: Absent[MachineRow] = UNSET
+
+
+class TextShape(Shape, kw_only=True):
+    text: str
+    shard_ids: list[str]
+    queried_at: Time

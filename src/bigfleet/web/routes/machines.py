@@ -1,0 +1,221 @@
+"""Machines of all shards in one list, one of them, and what touched it."""
+
+from dataclasses import dataclass
+from heapq import merge
+from http import HTTPStatus
+from itertools import islice
+from typing import Any
+
+from starlette.routing import Route
+
+from bigfleet.model.machine_selectors import BadSelector, selector_of, term_of
+from bigfleet.model.provider_calls import Code
+from bigfleet.model.shard_admin import StoryCall
+from bigfleet.model.shard_views import MachinePage, MachineQuery, MachineSelector, MachineView
+from bigfleet.web.answers import queried_at
+from bigfleet.web.fleet import Answers, Fleet, not_found
+from bigfleet.web.further_schemas import MachineDetail, Machines, MachineStoryShape
+from bigfleet.web.operations import Asked, Operation, Param
+from bigfleet.web.problems import bad
+from bigfleet.wire.machine_views import MACHINE_VIEW
+from bigfleet.wire.shard_admin import ShardAdminClient
+from bigfleet.wire.shard_views import EVENT
+
+DEFAULT_LIMIT, MOST = 200, 2_000
+MOST_EVENTS = 1_000
+#: Ids looked at for one that was meant.
+_LOOKED_AT = 1_000
+MACHINE = Param("id", "Id of a machine.", in_path=True, example="od-0001")
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRoutes:
+    fleet: Fleet
+
+    async def machines(self, asked: Asked) -> dict[str, Any]:
+        limit, shard = asked.lenient_number("limit"), asked.text("shard")
+        query = MachineQuery(
+            selector_in(asked), limit=limit, after_id=asked.text("after"), **flags_in(asked)
+        )
+        told = await self.fleet.ask(lambda client: client.machines(query), shard)
+        pages = told.require().said
+        rows = [_keyed(name, page) for name, page in pages.items()]
+        shown = [row for _, row in islice(merge(*rows, key=lambda row: row[0]), limit)]
+        more = sum(len(page.machines) for page in pages.values()) > len(shown)
+        more |= any(len(page.machines) == limit for page in pages.values())
+        return {
+            "total": sum(page.total for page in pages.values()),
+            "machines": shown,
+            **({"next": shown[-1]["machine"]["id"]} if more and shown else {}),
+            "shards": {
+                name: {"cycle": page.cycle, "computedAtUnixNanos": page.computed_at}
+                for name, page in pages.items()
+            },
+            **asked.head(),
+            **told.head(),
+            "queriedAt": queried_at(self.fleet.clock.now()),
+        }
+
+    async def machine(self, asked: Asked) -> dict[str, Any]:
+        wanted = asked.text("id")
+        query = MachineQuery(MachineSelector(ids=frozenset({wanted})))
+        told = (await self.fleet.ask(lambda client: client.machines(query))).require()
+        for shard, page in told.said.items():
+            if page.machines:
+                now = queried_at(self.fleet.clock.now())
+                row = row_of(page.machines[0], shard)
+                return {**row, "cycle": page.cycle, "queriedAt": now, **told.head()}
+        raise not_found("machine", wanted, await nearest(self.fleet, wanted), _hint(told))
+
+    async def story(self, asked: Asked) -> dict[str, Any]:
+        """Of every shard that has or had it; those that do not know it are left out."""
+        wanted, limit = asked.text("id"), asked.lenient_number("limit")
+        told = await self.fleet.ask(lambda client: client.story(StoryCall(wanted, limit=limit)))
+        unknown = {s for s, why in told.failed.items() if why.code is Code.NOT_FOUND}
+        failed = {s: why for s, why in told.failed.items() if s not in unknown}
+        known: Answers[Any] = Answers(told.said, failed)
+        if unknown and not told.said:
+            raise not_found("machine", wanted, await nearest(self.fleet, wanted), _hint(known))
+        known.require()
+        events = [
+            {**EVENT.document(event), "shardId": shard}
+            for shard, story in told.said.items()
+            for event in story.events
+        ]
+        events.sort(key=lambda event: event["atUnixNanos"])
+        now = next((s.machine for s in told.said.values() if s.machine is not None), None)
+        return {
+            **({"machine": MACHINE_VIEW.document(now)} if now is not None else {}),
+            "events": events,
+            "truncated": any(story.truncated for story in told.said.values()),
+            "shards": sorted(told.said),
+            **asked.head(),
+            **known.head(),
+            "queriedAt": queried_at(self.fleet.clock.now()),
+        }
+
+
+def selector_in(asked: Asked) -> MachineSelector:
+    """`filter` is the terms of `bigfleet machines`, with blanks between them."""
+    try:
+        return selector_of(map(term_of, asked.text("filter").split()))
+    except BadSelector as problem:
+        raise bad("filter", str(problem)) from None
+
+
+def flags_in(asked: Asked) -> dict[str, Any]:
+    return {
+        "only_pending": asked.flag("pending"),
+        "only_unseen": asked.flag("unseen"),
+        "failed_cause": asked.text("failedCause"),
+    }
+
+
+def _keyed(shard: str, page: MachinePage) -> list[tuple[str, dict[str, Any]]]:
+    return [(view.machine.id, row_of(view, shard)) for view in page.machines]
+
+
+def row_of(view: MachineView, shard: str) -> dict[str, Any]:
+    """As `bigfleet machines -o json`, and what a page shows beside it."""
+    document, machine = MACHINE_VIEW.document(view), view.machine
+    shown: dict[str, Any] = {
+        "id": machine.id,
+        **document,
+        "shardId": shard,
+        "hourlyCost": machine.price_per_hour,
+        "sinceUnixNanos": view.state_since,
+    }
+    if (need := view.claimed_by) is not None:
+        shown["needId"] = need.need_id
+    if view.reservation is not None:
+        holder = view.reservation.holder
+        shown["reservedFor"] = {
+            "need": f"need/{holder.cluster}/{holder.need_id}",
+            "kind": view.reservation.kind.value,
+            "expiresUnixNanos": view.reservation.expires_at,
+        }
+    if view.withheld_by_quota:
+        shown["held"] = {"by": "quota"}
+    return shown
+
+
+async def nearest(fleet: Fleet, wanted: str) -> list[str]:
+    """Ids that begin alike, of all shards."""
+
+    async def near(client: ShardAdminClient) -> tuple[MachineView, ...]:
+        prefix = MachineSelector(id_prefix=wanted[: max(1, len(wanted) // 2)])
+        return (await client.machines(MachineQuery(prefix, limit=_LOOKED_AT))).machines
+
+    told = await fleet.ask(near)
+    return [view.machine.id for views in told.said.values() for view in views]
+
+
+def _hint(told: "Answers[Any]") -> str:
+    silent = ", ".join(told.failed)
+    return f"{silent} gave no answer and may have it" if silent else "/machines lists all of them"
+
+
+def operations(fleet: Fleet) -> list[Operation]:
+    machines = MachineRoutes(fleet)
+    limit = Param(
+        "limit", "Rows at most.", kind="integer", default=DEFAULT_LIMIT, most=MOST, example="50"
+    )
+    return [
+        Operation(
+            "/machines",
+            "listMachines",
+            "Machines of all shards by id. `next` is the `after` of the next page.",
+            machines.machines,
+            Machines,
+            (
+                Param(
+                    "filter",
+                    "Terms with blanks between them, all of which must hold: state= zone= type= "
+                    "capacity= cluster= provider= label.KEY= id=PREFIX*, or an id.",
+                    example="state=configured zone=a",
+                ),
+                Param("sort", "By id.", default="id", choices=("id",)),
+                Param("after", "Only ids after this one."),
+                limit,
+                Param("shard", "Only of this shard."),
+                Param("pending", "Only those that something is under way for.", kind="boolean"),
+                Param("unseen", "Only those the last Lists did not name.", kind="boolean"),
+                Param("failedCause", "Only those that failed for this cause."),
+            ),
+            problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),
+            example="/machines?filter=state=configured&limit=2",
+        ),
+        Operation(
+            "/machines/{id}",
+            "getMachine",
+            "One machine.",
+            machines.machine,
+            MachineDetail,
+            (MACHINE,),
+            problems=(HTTPStatus.NOT_FOUND,),
+            example="/machines/od-0001",
+        ),
+        Operation(
+            "/machines/{id}/story",
+            "getMachineStory",
+            "What touched a machine, oldest first; also of one that is gone.",
+            machines.story,
+            MachineStoryShape,
+            (
+                MACHINE,
+                Param(
+                    "limit",
+                    "The newest so many.",
+                    kind="integer",
+                    default=MOST_EVENTS,
+                    most=MOST_EVENTS,
+                ),
+            ),
+            problems=(HTTPStatus.NOT_FOUND,),
+            example="/machines/od-0001/story?limit=20",
+        ),
+    ]
+
+
+def routes(fleet: Fleet) -> list[Route]:
+    return [each.route() for each in operations(fleet)]

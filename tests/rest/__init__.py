@@ -1,0 +1,1 @@
+"""The routes below /api, over a whole fleet that lives."""

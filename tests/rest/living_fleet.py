@@ -1,0 +1,119 @@
+"""A whole fleet with its page, in a thread of its own: tests ask it as any client does."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx2
+
+from bigfleet.edge.driver import RealClock
+from bigfleet.up.local_fleet import LocalFleet
+from bigfleet.web.app import application
+from bigfleet.web.fleet import Fleet
+from bigfleet.web.history import Samples
+from bigfleet.web.live.live import Live
+from bigfleet.web.live.rings import Rings
+from bigfleet.web.safety import WebPolicy
+from bigfleet.web.server import WebServer
+from bigfleet.wire.shard_admin import ShardAdminClient
+from tests.up.fleets import FAST, context, is_served, seen
+from tests.web.pages import LinesKept
+
+PATIENCE_SECONDS = 120.0
+#: Bound, and closed again: a shard that does not answer.
+NOWHERE = "127.0.0.1:1"
+OURS = {"X-BigFleet": "1"}
+
+
+class KeptSamples:
+    """A history with one gap, and no overview: shards are asked for it."""
+
+    def overview(self) -> dict[str, Any] | None:
+        return None
+
+    def samples(self, shard: str, seconds: int, step: int) -> Samples:
+        times = list(range(1_000_000, 1_000_000 + 3 * step, step))
+        return Samples(times, {"Reclaim": [0.0, None, 2.5]}, [0.01, None, float(seconds)])
+
+
+@dataclass(frozen=True)
+class LivingFleet:
+    port: int
+    #: In the same thread as the page.
+    local: LocalFleet
+    shown: Fleet
+    #: The same fleet, with a shard that does not answer.
+    partial_port: int
+    #: Of both pages: faults of routes.
+    log: LinesKept
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def get(self, path: str, status: int = 200, port: int = 0) -> dict[str, Any]:
+        """Below /api/v1."""
+        url = f"http://127.0.0.1:{port or self.port}/api/v1{path}"
+        answer = httpx2.get(url, timeout=PATIENCE_SECONDS)
+        assert answer.status_code == status, (answer.text, self.log.said)
+        assert answer.headers["content-type"] == "application/json"
+        return dict(answer.json())
+
+    def post(self, path: str, body: Any, status: int = 200) -> dict[str, Any]:
+        answer = httpx2.post(
+            f"{self.url}/api/v1{path}", json=body, headers=OURS, timeout=PATIENCE_SECONDS
+        )
+        assert answer.status_code == status, answer.text
+        return dict(answer.json())
+
+
+@contextmanager
+def living_fleet() -> Iterator[LivingFleet]:
+    """Returns when every cluster has what it wants."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="living-fleet", daemon=True)
+    thread.start()
+    closing = AsyncExitStack()
+    ready: Future[LivingFleet] = asyncio.run_coroutine_threadsafe(_start(closing), loop)
+    try:
+        yield ready.result(PATIENCE_SECONDS)
+    finally:
+        asyncio.run_coroutine_threadsafe(closing.aclose(), loop).result(PATIENCE_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(PATIENCE_SECONDS)
+        loop.close()
+
+
+async def _start(closing: AsyncExitStack) -> LivingFleet:
+    local = LocalFleet(FAST, context())
+    await local.start()
+    closing.push_async_callback(local.stop)
+    await seen(local, is_served)
+    addresses = local.addresses
+    shards = {name: ShardAdminClient(addresses[name]) for name in local.shards}
+    silent = ShardAdminClient(NOWHERE)
+    for client in (*shards.values(), silent):
+        closing.push_async_callback(client.close)
+    shown = Fleet(
+        shards,
+        local.admin,
+        [addresses["coordinator"]],
+        RealClock(),
+        face="up",
+        version="1.2.3",
+        simulated=True,
+        writes=True,
+        history=KeptSamples(),
+    )
+    partial = replace(shown, shards={**shards, "shard-9": silent})
+    ports, log = [], LinesKept()
+    for fleet in (shown, partial):
+        live = Live(fleet, Rings(), log)
+        server = WebServer(application(live, WebPolicy(writes=True), log), live.end_streams)
+        closing.push_async_callback(server.stop)
+        ports.append(await server.start("127.0.0.1:0"))
+    return LivingFleet(ports[0], local, shown, ports[1], log)

@@ -1,0 +1,121 @@
+"""Decisions page by page, cycles, and why: the same answers as on the command line."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bigfleet.cli.main import cli
+from bigfleet.web import further_schemas as shapes
+from bigfleet.web.schemas import problems_in
+from tests.rest.living_fleet import LivingFleet
+
+
+def test_decisions_come_newest_first_and_no_page_repeats_one(fleet: LivingFleet) -> None:
+    seen: list[str] = []
+    before = ""
+    for _ in range(4):
+        page = fleet.get(f"/decisions?limit=7&before={before}")
+        assert problems_in(page, shapes.Decisions) == ""
+        seen += [row["id"] for row in page["decisions"]]
+        if "next" not in page:
+            break
+        before = page["next"]
+    places = [tuple(map(int, each.removeprefix("action/").split("."))) for each in seen]
+    assert len(places) == len(set(places))
+    assert len(places) > 7
+    assert places == sorted(places, reverse=True)
+
+
+def test_decisions_are_filtered_by_kind_cluster_and_machine(fleet: LivingFleet) -> None:
+    (first, *_) = fleet.get("/decisions?kind=Bootstrap&cluster=shop&limit=3")["decisions"]
+    assert (first["kind"], first["cluster"]) == ("Bootstrap", "shop")
+    assert first["sentence"].startswith(f"Bootstrap {first['machine']} for shop: ")
+    own = fleet.get(f"/decisions?machine={first['machine']}")["decisions"]
+    assert {row["machine"] for row in own} == {first["machine"]}
+    if first["need"]:
+        rows = fleet.get(f"/decisions?need={first['need']}")["decisions"]
+        assert {row["need"] for row in rows} == {first["need"]}
+    assert fleet.get("/decisions?kind=Buy", 400)["field"] == "kind"
+    assert fleet.get("/decisions?before=x", 400)["field"] == "before"
+    assert fleet.get("/decisions?need=need/shop/nffffffffffff", 404)["field"] == "need"
+
+
+def test_decisions_after_a_place_are_only_the_newer_ones(fleet: LivingFleet) -> None:
+    rows = fleet.get("/decisions?limit=20")["decisions"]
+    place = rows[-1]["id"].removeprefix("action/")
+    newer = fleet.get(f"/decisions?limit=500&after={place}")["decisions"]
+    assert [row["id"] for row in rows[:-1]] == [row["id"] for row in newer][-len(rows) + 1 :]
+
+
+def test_a_cycle_tells_what_it_decided(fleet: LivingFleet) -> None:
+    (row, *_) = fleet.get("/decisions?limit=1")["decisions"]
+    found = fleet.get(f"/cycles/{row['cycle']}")
+    assert problems_in(found, shapes.CycleShape) == ""
+    assert row["id"] in {each["id"] for each in found["decisions"]}
+    assert found["totalActions"] == len(found["decisions"])
+    assert fleet.get("/cycles/soon", 400)["field"] == "n"
+    assert "no cycle" in fleet.get("/cycles/99999999", 404)["error"]
+
+
+def asked_on_the_command_line(fleet: LivingFleet, *words: str) -> dict[str, Any]:
+    address = fleet.local.addresses["shard-0"]
+    done = CliRunner().invoke(cli, [*words, "--shard", address, "-o", "json"])
+    assert done.exit_code == 0, done.output
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("kind", ["machine", "need"])
+def test_why_is_the_answer_of_the_command_line(fleet: LivingFleet, kind: str) -> None:
+    row = fleet.get("/decisions?kind=Bootstrap&limit=1")["decisions"][0]
+    name = row["need"] if kind == "need" else f"machine/{row['machine']}"
+    cycle = f"{fleet.get('/status')['shards'][0]['shardEpoch']}:{row['cycle']}"
+    found = fleet.get(f"/why?object={name}&at={cycle}")
+    assert problems_in(found, shapes.Why) == ""
+    told = asked_on_the_command_line(fleet, "why", name, "--at", cycle)
+    for each in (found, told):
+        for moving in ("queriedAt", "lastDecision", "events", "unreachable", "warnings"):
+            each.pop(moving, None)
+    assert found == told
+
+
+def test_why_not_names_the_first_check_that_fails(fleet: LivingFleet) -> None:
+    need = fleet.get("/needs?shard=shard-0&limit=1")["needs"][0]
+    name = f"need/{need['clusterId']}/{need['needId']}"
+    (row,) = fleet.get("/machines?filter=state=speculative&limit=1")["machines"]
+    found = fleet.get(f"/why?object=machine/{row['id']}&versus={name}")
+    assert found["sentence"]
+    assert found["checks"]
+    alone = fleet.get(f"/why?object=machine/{row['id']}&not=true")
+    assert alone["sentence"]
+
+
+def test_why_of_an_action_and_of_a_cluster(fleet: LivingFleet) -> None:
+    row = fleet.get("/decisions?limit=1")["decisions"][0]
+    found = fleet.get(f"/why?object={row['id']}")
+    assert found["decision"]["machine"] == row["machine"]
+    about = fleet.get("/why?object=cluster/shop")
+    assert {each["cluster"] for each in about["decisions"]} == {"shop"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "says"),
+    [
+        ("object=machine/absent", 404, "no machine absent"),
+        ("object=need/shop/nffff", 404, "no need shop/nffff"),
+        ("object=cluster/shap", 404, "no cluster shap"),
+        ("object=action/1.99999", 404, "no action 1.99999"),
+        ("object=teapot/1", 400, "is not an object"),
+        ("object=machine", 400, "is not an object"),
+        ("object=machine/x&at=later", 400, "is not a cycle"),
+        ("object=machine/x&counterfactual=true", 400, "about a Need"),
+        ("object=machine/x&not=perhaps", 400, "neither true nor false"),
+        ("", 400, "object is missing"),
+        ("object=pod/shop/default/web", 503, "API server"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_says_why(
+    fleet: LivingFleet, asked: str, status: int, says: str
+) -> None:
+    assert says in fleet.get(f"/why?{asked}", status)["error"]

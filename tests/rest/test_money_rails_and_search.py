@@ -1,0 +1,91 @@
+"""Costs, what holds a fleet back, search, and what a fleet says of itself."""
+
+import pytest
+
+from bigfleet.web import further_schemas as shapes
+from bigfleet.web.routes.costs import red_flags
+from bigfleet.web.schemas import problems_in
+from tests.rest.living_fleet import LivingFleet
+
+LISTS = {
+    "/pauses": shapes.Pauses,
+    "/quarantines": shapes.Quarantines,
+    "/offerings": shapes.Offerings,
+    "/thrash": shapes.Thrash,
+    "/verifier": shapes.Verifiers,
+    "/quotas": shapes.Quotas,
+    "/transfers?finished=true": shapes.Transfers,
+    "/status": shapes.Status,
+}
+
+
+@pytest.mark.parametrize("route", LISTS)
+def test_a_list_has_its_shape(fleet: LivingFleet, route: str) -> None:
+    assert problems_in(fleet.get(route), LISTS[route]) == ""
+
+
+@pytest.mark.parametrize("by", ["cluster", "type", "zone", "priority", "capacity"])
+def test_costs_add_up_to_the_same_bill_on_every_axis(fleet: LivingFleet, by: str) -> None:
+    found = fleet.get(f"/costs?by={by}")
+    assert problems_in(found, shapes.Costs) == ""
+    for name in ("machines", "committedMachines", "dollarsPerHour", "idleDollarsPerHour"):
+        total = sum(row[name] for row in found["rows"])
+        assert total == pytest.approx(found["totals"][name])
+    assert found["totals"]["machines"] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"), [("by=team", ""), ("by=need", ""), ("from=2026-01-01T00:00:00Z", "from")]
+)
+def test_costs_that_are_not_kept_yet_name_what_will_provide_them(
+    fleet: LivingFleet, asked: str, field: str
+) -> None:
+    found = fleet.get(f"/costs?{asked}", 503)
+    assert found["error"]
+    assert found.get("field", "") == field
+
+
+def test_an_axis_that_does_not_exist_is_bad(fleet: LivingFleet) -> None:
+    assert fleet.get("/costs?by=moon", 400)["field"] == "by"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("shop", "cluster"), ("cluster/sho", "cluster"), ("shard", "shard"), ("Fleet", "page")],
+)
+def test_one_box_finds_objects_of_all_kinds(fleet: LivingFleet, text: str, kind: str) -> None:
+    found = fleet.get(f"/search?q={text}")
+    assert problems_in(found, shapes.SearchShape) == ""
+    assert kind in {each["kind"] for each in found["results"]}
+    assert len(found["results"]) <= 20
+
+
+def test_search_finds_a_machine_a_need_and_a_decision_by_name(fleet: LivingFleet) -> None:
+    row = fleet.get("/decisions?kind=Bootstrap&limit=1")["decisions"][0]
+    _, cluster, need_id = row["need"].split("/")
+    for text, kind in (
+        (row["machine"], "machine"),
+        (need_id[:6], "need"),
+        (f"{cluster}/{need_id}", "need"),
+        (row["id"].removeprefix("action/"), "decision"),
+    ):
+        found = fleet.get(f"/search?q={text}")["results"]
+        assert kind in {each["kind"] for each in found}, text
+    assert fleet.get("/search?q=", 400)["field"] == "q"
+    assert fleet.get("/search?q=%3Cimg%20onerror%3D1%3E")["results"] == []
+
+
+def test_a_status_tells_shards_that_do_not_answer(fleet: LivingFleet) -> None:
+    found = fleet.get("/status", port=fleet.partial_port)
+    silent = next(each for each in found["shards"] if each["shardId"] == "shard-9")
+    assert silent["error"]
+    assert found["journal"]["shard-0"]["lastCycle"] > 0
+
+
+def test_red_flags_are_workloads_on_spot_that_should_not_be() -> None:
+    found = red_flags({"0": 9, "1": 2, "2": 3, "pinned": 1})
+    assert [(each["severity"], each["bucket"], each["count"]) for each in found] == [
+        ("danger", "pinned", 1),
+        ("warn", "2", 3),
+    ]
+    assert found[0]["message"] == "1 Spot machine run workloads never to be interrupted"
