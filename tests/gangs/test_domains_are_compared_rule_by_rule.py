@@ -90,6 +90,16 @@ CASES = [
     pytest.param([bound("a", 2), free("b", 3)], 20, "b", id="more coverage beats credit"),
     pytest.param([free("a", 2), bound("b", 2)], 20, "b", id="at equal coverage credit decides"),
     pytest.param(
+        [bound("a", 2), bound("b", 2, own=2)], 20, "b", id="E34: at equal credit what is its own"
+    ),
+    pytest.param([bound("a", 3), bound("b", 2, own=2)], 20, "a", id="own does not beat coverage"),
+    pytest.param(
+        [bound("a", 2), Rack("b", (SMALL,), (SMALL,), (SMALL,))],
+        20,
+        "a",
+        id="own does not beat credit",
+    ),
+    pytest.param(
         [Rack("a", ((8, 0),)), free("b", 2)], 8, "b", id="at equal totals more machines decide"
     ),
     pytest.param([Rack("a"), free("b", 1)], 8, "b", id="an empty bucket is skipped"),

@@ -1,13 +1,26 @@
 """A gang goes where it already is; a value that is empty, or spoken for, is not a place to go."""
 
 from dataclasses import replace
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bigfleet.model.fleet import Marks
 from bigfleet.model.machines import MachineState
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need
-from tests.worlds.fleets import bootstrapped, decided, reclaimed, verdict_of
-from tests.worlds.racks import SAME_RACK, cpus, in_rack, m5, own_stamp, profile, rack_gang
+from tests.worlds.fleets import bootstrapped, decided, preempted, reclaimed, verdict_of
+from tests.worlds.racks import (
+    SAME_RACK,
+    cpus,
+    in_rack,
+    m5,
+    own_stamp,
+    profile,
+    rack_gang,
+    small_need,
+)
 
 CONFIGURED = MachineState.CONFIGURED
 
@@ -22,6 +35,57 @@ def test_two_gangs_of_one_profile_keep_each_its_own_rack() -> None:
         assert verdict_of(decision, needs.index(first)).domain == "b"
         assert verdict_of(decision, needs.index(second)).domain == "a"
         assert decision.actions == ()
+
+
+@given(
+    gangs=st.integers(2, 6),
+    machines_each=st.integers(1, 4),
+    parked=st.booleans(),
+    chance=st.randoms(use_true_random=False),
+)
+def test_gangs_that_fit_no_rack_keep_each_its_own_machines(
+    gangs: int, machines_each: int, parked: bool, chance: Random
+) -> None:
+    """E34, as a law: racks that are alike are never swapped, in whatever order gangs come."""
+    wanted = 4 * (machines_each + 1)
+    needs = [rack_gang("c", wanted, f"g-{i}", parked=parked) for i in range(gangs)]
+    racks = chance.sample("abcdefgh", gangs)
+    machines = [
+        each
+        for need, rack in zip(needs, racks, strict=True)
+        for each in in_rack(rack, machines_each, CONFIGURED, cluster="c", stamp=own_stamp(need))
+    ]
+    home = dict(zip((need.group for need in needs), racks, strict=True))
+    chance.shuffle(needs)
+    decision = decided(machines, needs)
+    assert decision.actions == ()
+    for row, need in enumerate(needs):
+        verdict, rack = verdict_of(decision, row), home[need.group]
+        assert verdict.domain == rack
+        assert verdict.claimed == tuple(f"{rack}-{i}" for i in range(1, machines_each + 1))
+
+
+def test_a_parked_gang_that_lost_most_keeps_the_machine_that_is_its_own() -> None:
+    """E34, loop 30751: a higher gang took two of its three; one that the higher gang left, in a
+    rack whose name comes first, is as good, and not its own."""
+    higher, parked = rack_gang("c", 8, "high", priority=1000), rack_gang("c", 24, "p", parked=True)
+    machines = in_rack("b", 3, CONFIGURED, cluster="c", stamp=own_stamp(parked))
+    machines += in_rack("a", 1, CONFIGURED, cluster="c", stamp=own_stamp(higher))
+    decision = decided(machines, [higher, parked])
+    assert verdict_of(decision, 0).claimed == ("b-1", "b-2")
+    assert verdict_of(decision, 1).claimed == ("b-3",)
+    assert reclaimed(decision) == ["a-1"]
+
+
+def test_a_gang_leaves_its_own_machine_for_the_rack_that_preemption_completes() -> None:
+    """ADR-0015: were it to stay in the rack where it is, it would never run."""
+    need = rack_gang("c", 20, "g", priority=1000)
+    machines = in_rack("a", 1, CONFIGURED, cluster="c", stamp=own_stamp(need))
+    machines += [*in_rack("b", 4), m5("b-5", CONFIGURED, rack="b", cluster="other")]
+    decision = decided(machines, [need, small_need("other", 4, priority=1)])
+    assert bootstrapped(decision) == ["b-1", "b-2", "b-3", "b-4"]
+    assert preempted(decision) == ["b-5"]
+    assert reclaimed(decision) == ["a-1"]
 
 
 def test_own_incumbents_are_credited_before_cheaper_strangers() -> None:

@@ -1,4 +1,4 @@
-"""ChooseSameBucket: the one domain a gang is to live in (2.3 step 3, rulings E1 and E21)."""
+"""ChooseSameBucket: the one domain a gang is to live in (2.3 step 3, rulings E1, E21, E34)."""
 
 from dataclasses import dataclass, field
 
@@ -54,11 +54,11 @@ def beats(left: Domain, right: Domain, wanted: Resources) -> bool:
         return left_fits
     left_credit = score(total_of(left.creditable), wanted, capped=True)
     right_credit = score(total_of(right.creditable), wanted, capped=True)
+    left_own = score(total_of(left.own), wanted, capped=True)
+    right_own = score(total_of(right.own), wanted, capped=True)
     if left_fits:
         if left_credit != right_credit:
             return left_credit > right_credit
-        left_own = score(total_of(left.own), wanted, capped=True)
-        right_own = score(total_of(right.own), wanted, capped=True)
         if left_own != right_own:
             return left_own > right_own
         left_stock = score(left.total, wanted, capped=False)
@@ -72,6 +72,8 @@ def beats(left: Domain, right: Domain, wanted: Resources) -> bool:
             return left_cover > right_cover
         if left_credit != right_credit:
             return left_credit > right_credit
+        if left_own != right_own:
+            return left_own > right_own
     if left.count != right.count:
         return left.count > right.count
     return left.value < right.value

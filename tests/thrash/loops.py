@@ -1,4 +1,4 @@
-"""A closed loop whose actions are watched for thrash, as a shard watches its own."""
+"""A closed loop watched for thrash, with the rail that it sets, as a shard watches itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,8 +11,11 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.thrash import TraceAction
 from bigfleet.thrash.detector import Detector, Sighting
+from bigfleet.thrash.findings import Findings
+from bigfleet.thrash.tracing import offering_name
 from tests.closedloop.simulator import Simulator
 from tests.generated.agreement import SomeDecision, SomeVerdict
+from tests.worlds.fleets import NOW
 
 Decide = Callable[[Fleet], SomeDecision]
 _DONE = {
@@ -32,15 +35,26 @@ def without_reservations(decide: Decide) -> Decide:
     return forgetful
 
 
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """What is left of a decision after the rail."""
+
+    actions: tuple[Action, ...]
+    memory: EngineMemory
+
+
 @dataclass(slots=True)
 class WatchedLoop:
     world: Simulator
     decide: Decide
     detector: Detector = field(default_factory=Detector)
+    findings: Findings = field(default_factory=Findings)
     found: list[Sighting] = field(default_factory=list)
     #: Every action, in order.
     trace: list[TraceAction] = field(default_factory=list)
     cycle: int = 0
+    #: Of the last cycle.
+    decision: SomeDecision | None = None
     _leaving: dict[str, ActionKind] = field(default_factory=dict)
 
     def run(self, cycles: int) -> list[Sighting]:
@@ -49,23 +63,41 @@ class WatchedLoop:
         return self.found
 
     def run_cycle(self) -> SomeDecision:
+        """The whole decision, what the rail held included."""
         self.cycle += 1
         at = self._now
         before = {each.machine.id: each.machine for each in self.world.fleet.machines}
-        decision = self.world.run_cycle(self.decide)
+        decision = self.decide(self.world.fleet)
+        held = {a.machine for a in decision.actions if self._holds(a, before[a.machine], at)}
+        carried_out = tuple(a for a in decision.actions if a.machine not in held)
+        self.world.run_cycle(lambda _: CarriedOut(carried_out, decision.memory))
         for index, action in enumerate(decision.actions):
+            if action.machine in held:
+                continue
             traced = self._traced(index, action, before[action.machine], decision, at)
             self.trace.append(traced)
-            self.found += self.detector.begin(traced)
+            for seen in self.detector.begin(traced):
+                self.found.append(seen)
+                self.findings.add(seen)
             self._leaving.pop(action.machine, None)
             if action.kind in _DONE:
                 self._leaving[action.machine] = action.kind
         self._settle(decision)
         self._complete()
+        self.decision = decision
         return decision
 
     def count(self, kind: ActionKind, cluster: str = "") -> int:
         return sum(each.kind is kind and cluster in ("", each.cluster) for each in self.trace)
+
+    def _holds(self, action: Action, machine: Machine, at: int) -> bool:
+        if action.kind is ActionKind.RECLAIM:
+            served, offering = (action.cluster, machine.assigned.need_fingerprint), ""
+        elif action.kind is ActionKind.DELETE:
+            served, offering = self.detector.served_last(machine.id), _offering(machine)
+        else:
+            return False
+        return self.findings.why_held(*served, offering, at) is not None
 
     @property
     def _now(self) -> int:
@@ -88,9 +120,6 @@ class WatchedLoop:
     ) -> TraceAction:
         verdict = decision.verdicts[action.need] if action.need is not None else None
         holds = self.world.fleet.options.release_holds
-        offering = "/".join(
-            ("sim", machine.instance_type, machine.zone, machine.capacity_type.label)
-        )
         traced = TraceAction(
             self.cycle,
             index,
@@ -101,7 +130,7 @@ class WatchedLoop:
             priority=action.source_profile.priority
             if action.source_profile
             else action.preemptor_priority,
-            offering=offering,
+            offering=_offering(machine),
             hold_seconds=holds.get(machine.capacity_type, 0.0),
         )
         if action.kind is not ActionKind.PREEMPT or verdict is None:
@@ -111,7 +140,12 @@ class WatchedLoop:
             preemptor=verdict.need.key,
             frees=machine.effective_allocatable,
             deficit=_deficit(decision, verdict),
+            domain=verdict.domain or "",
         )
+
+
+def _offering(machine: Machine) -> str:
+    return offering_name(machine, "sim")
 
 
 def _holder(action: Action, machine: Machine, verdict: SomeVerdict | None) -> tuple[str, str, str]:
@@ -131,12 +165,16 @@ def _deficit(decision: SomeDecision, verdict: SomeVerdict) -> Resources:
 
 
 def as_a_shard_starts(fleet: Fleet) -> Fleet:
-    """Nothing is reserved, parked, held or overdue, and idle clocks begin: holds only lengthen."""
+    """Nothing is reserved, parked, held or overdue, and idle clocks begin: holds only lengthen.
+
+    A shard always has a clock; without one no reservation would end (loop 33041).
+    """
+    now = fleet.now if fleet.now is not None else NOW
 
     def restarted(each: FleetMachine) -> FleetMachine:
         idle = each.machine.state is MachineState.IDLE
-        marks = Marks(idle_since=fleet.now if idle else None, empty=each.marks.empty)
+        marks = Marks(idle_since=now if idle else None, empty=each.marks.empty)
         return replace(each, marks=marks)
 
     machines = tuple(restarted(each) for each in fleet.machines)
-    return replace(fleet, machines=machines, memory=EngineMemory())
+    return replace(fleet, machines=machines, memory=EngineMemory(), now=now)

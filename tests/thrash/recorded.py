@@ -58,6 +58,9 @@ def without_provider(finding: ThrashFinding) -> tuple[object, ...]:
         finding.last_at,
         finding.held_until,
         [(each.name, each.kind, each.machine, each.holder, each.at) for each in finding.witness],
-        [(each.done_at, each.preemptor, each.deficit, each.frees) for each in finding.witness],
+        [
+            (each.done_at, each.preemptor, each.deficit, each.frees, each.domain)
+            for each in finding.witness
+        ],
         [(each.priority, each.hold_seconds) for each in finding.witness],
     )

@@ -5,9 +5,17 @@ from random import Random
 import pytest
 
 from bigfleet.model.actions import Action, ActionKind, Rule
+from bigfleet.model.coordinator_calls import (
+    CoordinatorInstruction,
+    InstructionKind,
+    NotYet,
+    Obeyed,
+)
 from bigfleet.model.machines import Machine, MachineState
 from bigfleet.model.needs import Need
+from bigfleet.model.ownership import PROVIDER_KEY, Ownership, OwnershipView
 from bigfleet.model.profiles import Profile
+from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import Disposition, StorySource
 from bigfleet.model.thrash import ThrashKind
@@ -17,6 +25,9 @@ from tests.shard_cases.rig import CLOUD, SHOP, Rig, cores, machine
 #: The caps are off: only the hold is looked at.
 RAILS = RailSettings(reclaim_cap_fraction=0.0, empty_rollup_guard=False)
 WEB = Profile.of(priority=5)
+#: Of the provider, as the coordinator knows it; and a domain in which no machine of it lies.
+ADDRESS = "cloud:9000"
+ELSEWHERE = (ZONE_KEY, "elsewhere")
 
 
 def settings_of(hold: float = 600.0) -> ShardSettings:
@@ -25,6 +36,14 @@ def settings_of(hold: float = 600.0) -> ShardSettings:
 
 def shard_of(*machines: Machine, hold: float = 600.0) -> Rig:
     return Rig(settings_of(hold), machines)
+
+
+def own_by_view(rig: Rig) -> None:
+    """From here on the shard owns what a coordinator gave it: all of the provider, and a zone."""
+    shard = rig.state.parts.settings.now.id
+    view = OwnershipView.of(1, domains={ELSEWHERE: shard}, default_owners={ADDRESS: shard})
+    owned = Ownership(shard, everything=False).newer(view, [ADDRESS])
+    rig.state.parts.reconciler.on_ownership(owned, rig.at)
 
 
 def wants(rig: Rig, machines: int) -> None:
@@ -40,9 +59,12 @@ def drained(rig: Rig, name: str) -> None:
     rig.obey(rig.state.taken())
 
 
-def came_back(hold: float = 600.0) -> Rig:
-    """Bound to shop, given back, and bound to it again."""
-    rig = shard_of(machine("m-1", MachineState.IDLE), hold=hold)
+def came_back(hold: float = 600.0, *, owned: bool = False) -> Rig:
+    """Bound to shop, given back, and bound to it again. `owned`: by a view of a coordinator."""
+    rig = shard_of(hold=hold)
+    if owned:
+        own_by_view(rig)
+    rig.insert(machine("m-1", MachineState.IDLE))
     wants(rig, 1)
     assert rig.states() == {"m-1": MachineState.CONFIGURED}
     wants(rig, 0)
@@ -102,6 +124,40 @@ def test_preempts_bootstraps_and_provisions_are_never_held() -> None:
         assert thrash.why_held(Action(kind, "m-1", SHOP, Rule.IDLE), rig.at) is None
     reclaim = Action(ActionKind.RECLAIM, "m-1", SHOP, Rule.EXCESS)
     assert thrash.why_held(reclaim, rig.at) is not None
+
+
+def give_up(rig: Rig) -> Obeyed:
+    order = CoordinatorInstruction(
+        "dom-1/give-up",
+        InstructionKind.UNASSIGN_DOMAIN,
+        topology_key=PROVIDER_KEY,
+        topology_value=ADDRESS,
+    )
+    return rig.state.parts.owned_machines.unassign(order, rig.at)
+
+
+def test_a_domain_that_is_to_be_given_up_does_not_wait_for_the_hold() -> None:
+    """S79: a person or the coordinator asked for it, and what leaves cannot come back here."""
+    rig = came_back(owned=True)
+    wants(rig, 0)
+    assert rig.state.parts.drains.intent("m-1") is None, "held, while the domain stays"
+    waiting = give_up(rig)
+    assert isinstance(waiting, NotYet)
+    rig.cycle()
+    assert rig.state.parts.drains.intent("m-1") is not None
+    assert held_of(rig, ActionKind.RECLAIM) == 1
+
+
+def test_a_machine_of_a_domain_that_stays_is_held_while_another_is_given_up() -> None:
+    rig = came_back(owned=True)
+    parts = rig.state.parts
+    parts.reconciler.on_ownership(parts.reconciler.ownership.giving_up(ELSEWHERE), rig.at)
+    assert ELSEWHERE in parts.reconciler.ownership.lingering
+    assert not parts.reconciler.is_being_given_up("m-1")
+    assert not parts.reconciler.is_being_given_up("unheard-of")
+    wants(rig, 0)
+    assert parts.drains.intent("m-1") is None
+    assert held_of(rig, ActionKind.RECLAIM) == 1
 
 
 def test_the_delete_of_a_machine_that_served_the_held_profile_last_is_held() -> None:

@@ -54,6 +54,18 @@ def test_a_longer_chain_that_is_too_old_does_not_hide_a_shorter_one() -> None:
     assert [each.machine for each in told.found[0].witness][1:] == ["m-2", "m-3", "m-4", "m-5"]
 
 
+def test_a_gang_that_went_to_another_rack_preempts_for_what_it_lacks_there() -> None:
+    """Loop 31484. Back in the first rack, the victim there is the one it needs."""
+    told = Told()
+    told.preempt("v-1", of=BATCH, by=GANG, domain="rack-1")
+    told.drained("v-1")
+    told.preempt("v-2", of=BATCH, by=GANG, domain="rack-2")
+    assert told.found == []
+    told.preempt("v-3", of=BATCH, by=GANG, domain="rack-1")
+    assert told.kinds == [ThrashKind.REPEATED]
+    assert [each.machine for each in told.found[0].witness] == ["v-1", "v-3"]
+
+
 def test_preempting_again_while_the_victims_cover_the_deficit_is_a_repeat() -> None:
     told = Told()
     told.preempt_all(["v-1", "v-2"], BATCH, GANG, lacking=2)

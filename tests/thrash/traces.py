@@ -69,6 +69,7 @@ class Told:
         lacking: int = 1,
         priority: int = 1000,
         cycle: int | None = None,
+        domain: str = "",
     ) -> None:
         """`lacking`: machines of the size that the victim has."""
         self._begin(
@@ -80,6 +81,7 @@ class Told:
             frees=MACHINE,
             deficit=MACHINE.times(lacking),
             cycle=cycle,
+            domain=domain,
         )
 
     def preempt_all(self, machines: list[str], of: NeedKey, by: NeedKey, lacking: int) -> None:

@@ -14,6 +14,7 @@ _VICTIM = TraceAction(
     preemptor=NeedKey("ml", FINGERPRINT, ""),
     frees=Resources.parse({"cpu": "8"}),
     deficit=Resources.parse({"cpu": "5"}),
+    domain="rack-1",
 )
 THRASHING = ThrashFinding(
     *(4, ThrashKind.REPEATED, "ml", FINGERPRINT, "need/ml/n1", "ml preempted again", 22, 23),

@@ -4,7 +4,7 @@ import { announcement } from "./core/announce";
 import { isOld } from "./core/connection";
 import { helpShown, searchShown, useKey } from "./core/keys";
 import { useConnection, useStatus } from "./core/live";
-import { linkTo, navigate, setQuery, useAddress } from "./core/router";
+import { linkTo, navigate, setQuery, useAddress, useAt } from "./core/router";
 import { useStore } from "./core/store";
 import { pageAt, PAGES, type Page, type PageProps } from "./pages";
 import { KeysDialog } from "./shell/keys-dialog";
@@ -13,7 +13,7 @@ import { TopBar } from "./shell/top-bar";
 import { Link } from "./ui/basics";
 import { Icon } from "./ui/icons";
 import { TooltipLayer } from "./ui/overlays";
-import { Boundary, Empty, Loading } from "./ui/states";
+import { Boundary, Empty, Loading, Partial } from "./ui/states";
 
 const components = new Map<Page, ComponentType<PageProps>>();
 
@@ -80,6 +80,7 @@ function NoSuchPage({ path }: { path: string }) {
 export function App() {
   const { path } = useAddress();
   const old = isOld(useConnection());
+  const at = useAt();
   const found = useMemo(() => pageAt(path), [path]);
   const [menu, setMenu] = useState(false);
   const said = useStore(announcement);
@@ -109,6 +110,7 @@ export function App() {
         <Navigation current={found?.page} open={menu} />
         <div className="content">
           <main id="main" tabIndex={-1} className={old ? "old" : ""}>
+            {at !== null && found && !found.page.past && <Partial warnings={[`${title} shows the fleet as it is now, not as it was at cycle ${at.toLocaleString("en-US")}.`]} title="Now, not then." />}
             <Boundary key={path} what={title}>
               <Suspense fallback={<Loading height={600} lines={6} label={`Loading ${title}`} />}>
                 {Shown && found ? <Shown params={found.params} /> : <NoSuchPage path={path} />}

@@ -60,9 +60,9 @@ class RecordedThrash:
         begun = [a for a in cycle.output.actions if a.disposition is Disposition.ENQUEUED]
         victims = {action.machine for action in begun if action.kind is ActionKind.PREEMPT}
         decision = given.decide(workers=1) if victims or self._detector.waiting() else None
-        deficits = _deficits(decision, victims) if decision is not None else {}
+        preempts = _preempts(decision, victims) if decision is not None else {}
         for action in begun:
-            self._begin(action, given, deficits.get(action.machine, Resources()))
+            self._begin(action, given, *preempts.get(action.machine, (Resources(), "")))
         if decision is not None and (waiting := self._detector.waiting()):
             for need in set(waiting) - short_among(decision.outcome, waiting):
                 self._detector.settle(need)
@@ -87,7 +87,7 @@ class RecordedThrash:
                 now = MachineState(int(snapshot.columns.state[row]))
                 tell_change(self._detector, machine, was, now, given.at)
 
-    def _begin(self, view: ActionView, given: EngineInput, deficit: Resources) -> None:
+    def _begin(self, view: ActionView, given: EngineInput, deficit: Resources, domain: str) -> None:
         row = given.snapshot.row_of(view.machine)
         if row < 0:
             return
@@ -98,6 +98,7 @@ class RecordedThrash:
             given.options,
             self._detector.served_last(view.machine),
             deficit,
+            domain,
         )
         for seen in self._detector.begin(told):
             self._findings.add(seen)
@@ -149,13 +150,16 @@ def _began(segment: Segment) -> Instant:
     return header.at if header is not None and known else 0
 
 
-def _deficits(decision: Decision, victims: Collection[str]) -> dict[str, Resources]:
-    """By victim, what the Need lacks that preempts it. An engine that decides otherwise than the
-    one that recorded the cycle does not know all of them."""
+def _preempts(decision: Decision, victims: Collection[str]) -> dict[str, tuple[Resources, str]]:
+    """By victim, what the Need lacks that preempts it, and the domain it has chosen. An engine that
+    decides otherwise than the one that recorded the cycle does not know all of them."""
     if not victims:
         return {}
     return {
-        action.machine: deficit_of(decision.outcome, action.need)
+        action.machine: (
+            deficit_of(decision.outcome, action.need),
+            decision.domain(action.need) or "",
+        )
         for action in decision.actions
         if action.kind is ActionKind.PREEMPT
         and action.need is not None

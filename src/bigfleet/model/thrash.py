@@ -56,6 +56,8 @@ class TraceAction:
     #: Of a Preempt: what the machine gives, and what its Need lacked when this was decided.
     frees: Resources = Resources()
     deficit: Resources = Resources()
+    #: Of a Preempt for a gang: the domain that the gang has chosen.
+    domain: str = ""
 
     @property
     def name(self) -> str:

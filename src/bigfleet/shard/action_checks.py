@@ -148,7 +148,11 @@ class ActionChecks:
         return parts.execution.why_backed_off(action, at)
 
     def why_held(self, action: Action, at: Instant) -> Reason | None:
-        return self._parts.thrash.why_held(action, at)
+        """What leaves this shard by an instruction cannot come back here, so it is not held."""
+        held = self._parts.thrash.why_held(action, at)
+        if held is not None and self._parts.reconciler.is_being_given_up(action.machine):
+            return None
+        return held
 
     def vetoes(self, actions: Sequence[Action], at: Instant) -> Mapping[int, Reason]:
         return self._parts.verification.vetoes(actions, at)

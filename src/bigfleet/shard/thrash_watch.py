@@ -60,9 +60,10 @@ class ThrashWatch:
     ) -> None:
         """An action is handed on; its machine is still as the decision saw it."""
         machine = self._machines.truth(view.machine)
-        deficit = Resources()
+        deficit, domain = Resources(), ""
         if view.kind is ActionKind.PREEMPT and action.need is not None:
             deficit = deficit_of(decision.outcome, action.need)
+            domain = decision.domain(action.need) or ""
         told = traced(
             view,
             machine,
@@ -70,6 +71,7 @@ class ThrashWatch:
             given.options,
             self._detector.served_last(view.machine),
             deficit,
+            domain,
         )
         for seen in self._detector.begin(told):
             self._tell(seen)

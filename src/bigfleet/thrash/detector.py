@@ -8,7 +8,8 @@ kinds are found, over a sliding window:
 - ping-pong: it went from one cluster to another, and back
 - chain: Needs that lost a machine to a preemption preempt in turn, five deep or more
 - re-buy: an offering was released, and is bought again within the time its idle machines are kept
-- repeated: a Need preempts again although its victims of earlier cycles cover what it lacks
+- repeated: a Need preempts again although its victims of earlier cycles (of a gang: in the domain
+  it has chosen) cover what it lacks
 
 A witness holds only what the finding needs: without any one of its actions there is none. Where
 a lower Need took a victim, it also holds the action by which it did.
@@ -244,7 +245,10 @@ class Detector:
         earlier = [
             victim
             for victim in self._victims.get(need, {}).values()
-            if victim.preempt.cycle < action.cycle and self._is_recent(victim.preempt, action.at)
+            if victim.preempt.cycle < action.cycle
+            # A gang that has gone elsewhere lacks machines there, and can use no others.
+            and victim.preempt.domain == action.domain
+            and self._is_recent(victim.preempt, action.at)
         ]
         enough = _least_that_cover(action.deficit, earlier)
         if not enough:

@@ -38,8 +38,10 @@ def traced(
     options: EngineOptions,
     served_last: tuple[str, str],
     deficit: Resources,
+    domain: str = "",
 ) -> TraceAction:
-    """`deficit`: of a Preempt, what its Need lacks; empty for every other action."""
+    """`deficit`: of a Preempt, what its Need lacks; empty for every other action. `domain`: of a
+    Preempt for a gang, the one that it has chosen."""
     action = TraceAction(
         view.cycle,
         view.index,
@@ -54,7 +56,11 @@ def traced(
     if view.kind is not ActionKind.PREEMPT or view.need is None:
         return action
     return replace(
-        action, preemptor=view.need, frees=machine.effective_allocatable, deficit=deficit
+        action,
+        preemptor=view.need,
+        frees=machine.effective_allocatable,
+        deficit=deficit,
+        domain=domain,
     )
 
 

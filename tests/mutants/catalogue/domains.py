@@ -18,7 +18,7 @@ DOMAINS = (
         "_signed(np.int64(2), a_credit < b_credit)",
     ),
     Mutant(
-        "rule 3: of domains that fit the one with least of the gang's own wins",
+        "rules 3 and E34: of domains alike the one with least of the gang's own wins",
         _FILE,
         "_signed(np.int64(3), a_own > b_own)",
         "_signed(np.int64(3), a_own < b_own)",
@@ -40,6 +40,12 @@ DOMAINS = (
         _FILE,
         "_signed(np.int64(6), a_credit > b_credit)",
         "_signed(np.int64(6), a_credit < b_credit)",
+    ),
+    Mutant(
+        "rule E34: what is the gang's own counts only where the gang fits",
+        _FILE,
+        "if a_own != b_own:",
+        "if a_fits and a_own != b_own:",
     ),
     Mutant(
         "rule 6: fewer machines win",

@@ -1,11 +1,12 @@
 // Decisions as sentences.
 import type { Decision } from "./types";
 
-/** "Bootstrap bm-0031 for shop: idle match at $0.00/h"; the server's reason alone where it names the machine itself. */
+/** "Bootstrap bm-0031 for shop: idle match at $0.00/h" */
 export function sentenceOf(row: Decision): string {
-  if (!row.machine || row.sentence.includes(row.machine)) return row.sentence;
-  const what = `${row.kind} ${row.machine}${row.cluster ? ` for ${row.cluster}` : ""}`;
+  // The Need has a link of its own beside the sentence.
   const why = row.need ? row.sentence.replace(` for ${row.need}`, "") : row.sentence;
+  if (!row.machine || why.includes(row.machine)) return why;
+  const what = `${row.kind} ${row.machine}${row.cluster ? ` for ${row.cluster}` : ""}`;
   return why ? `${what}: ${why}` : what;
 }
 

@@ -14,12 +14,14 @@ export interface Page {
   key: string;
   /** The first one is where the navigation leads; the others are details of the same page. */
   paths: readonly string[];
+  /** Shows any cycle of the journal (`useAt`), not only now. */
+  past?: boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
 export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
-  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], load: () => import("./map") },
+  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], past: true, load: () => import("./map") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
 ];
 

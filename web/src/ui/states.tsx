@@ -53,13 +53,13 @@ export const Rebuilding = ({ height }: { height?: number }) => (
   </Notice>
 );
 
-export function Partial({ warnings }: { warnings: readonly string[] }) {
+export function Partial({ warnings, title = "Partial answer." }: { warnings: readonly string[]; title?: string }) {
   if (warnings.length === 0) return null;
   return (
     <div className="partial" role="status">
       <Icon name="warning" />
       <div>
-        <strong>Partial answer.</strong>{" "}
+        <strong>{title}</strong>{" "}
         {warnings.length === 1 ? warnings[0] : <ul>{warnings.map((text) => <li key={text}>{text}</li>)}</ul>}
       </div>
     </div>

@@ -2114,6 +2114,7 @@ class TraceAction(_message.Message):
     PREEMPTOR_FIELD_NUMBER: _builtins.int
     FREES_FIELD_NUMBER: _builtins.int
     DEFICIT_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     index: _builtins.int
     kind: _common_pb2.ActionKind.ValueType
@@ -2128,6 +2129,8 @@ class TraceAction(_message.Message):
     priority: _builtins.int
     offering: _builtins.str
     hold_seconds: _builtins.float
+    domain: _builtins.str
+    """Of a Preempt for a gang: the domain that the gang has chosen."""
     @_builtins.property
     def preemptor(self) -> _common_pb2.NeedRef:
         """Of a Preempt: which Need it is for, what the machine gives, what that Need lacked."""
@@ -2154,10 +2157,11 @@ class TraceAction(_message.Message):
         preemptor: _common_pb2.NeedRef | None = ...,
         frees: _provider_pb2.Resources | None = ...,
         deficit: _provider_pb2.Resources | None = ...,
+        domain: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "frees", b"frees", "preemptor", b"preemptor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "deficit", b"deficit", "done_unix_nanos", b"done_unix_nanos", "frees", b"frees", "group", b"group", "hold_seconds", b"hold_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "offering", b"offering", "preemptor", b"preemptor", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "deficit", b"deficit", "domain", b"domain", "done_unix_nanos", b"done_unix_nanos", "frees", b"frees", "group", b"group", "hold_seconds", b"hold_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "offering", b"offering", "preemptor", b"preemptor", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

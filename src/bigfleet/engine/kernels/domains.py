@@ -40,8 +40,9 @@ def choose_domain(
     """Index into `domains` of the one that serves the gang best, -1 if there is none.
 
     Satisfiable beats unsatisfiable. Among satisfiable ones: most already credited, most of it the
-    gang's own, then the tightest fit. Among the others: the largest share, then most credited.
-    Last: more machines, then the smaller value. `domains` numbers values in their order.
+    gang's own, then the tightest fit. Among the others: the largest share, most credited, then most
+    of it the gang's own (ruling E34). Last: more machines, then the smaller value. `domains`
+    numbers values in their order.
     """
     best: Int = np.int64(-1)
     for i in range(len(domains)):
@@ -75,18 +76,19 @@ def compared(
     if a_fits:
         if a_credit != b_credit:
             return _signed(np.int64(2), a_credit > b_credit)
-        a_own, b_own = coverage(own[a], wanted, 1.0), coverage(own[b], wanted, 1.0)
-        if a_own != b_own:
-            return _signed(np.int64(3), a_own > b_own)
-        a_size, b_size = coverage(total[a], wanted, np.inf), coverage(total[b], wanted, np.inf)
-        if a_size != b_size:
-            return _signed(np.int64(4), a_size < b_size)
     else:
         a_share, b_share = coverage(total[a], wanted, 1.0), coverage(total[b], wanted, 1.0)
         if a_share != b_share:
             return _signed(np.int64(5), a_share > b_share)
         if a_credit != b_credit:
             return _signed(np.int64(6), a_credit > b_credit)
+    a_own, b_own = coverage(own[a], wanted, 1.0), coverage(own[b], wanted, 1.0)
+    if a_own != b_own:
+        return _signed(np.int64(3), a_own > b_own)
+    if a_fits:
+        a_size, b_size = coverage(total[a], wanted, np.inf), coverage(total[b], wanted, np.inf)
+        if a_size != b_size:
+            return _signed(np.int64(4), a_size < b_size)
     if count[a] != count[b]:
         return _signed(np.int64(7), count[a] > count[b])
     return _signed(np.int64(8), domains[a] < domains[b])

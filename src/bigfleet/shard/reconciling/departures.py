@@ -98,6 +98,13 @@ class Departures:
         reason = self._reason(machine_id)
         return reason.holds(occupied=self._machines.state_of(machine_id) in OCCUPIED)
 
+    def is_being_given_up(self, machine_id: str) -> bool:
+        """Whether it is here only until it is free: its domain is another shard's then."""
+        if not self._ownership.lingering or machine_id not in self._machines:
+            return False
+        reason = self._reason(machine_id)
+        return not reason.whole and bool(reason.lingers_in)
+
     def occupied_in(self, pair: Pair, providers: Iterable[str]) -> int:
         """Machines that are still here by a pair that is being given up."""
         if pair not in self._ownership.lingering:

@@ -110,6 +110,10 @@ class Reconciler:
         """Whether something may be done with a machine as it is."""
         return self._leaving.is_owned(machine_id)
 
+    def is_being_given_up(self, machine_id: str) -> bool:
+        """Whether it is here only until it is free: its domain is another shard's then."""
+        return self._leaving.is_being_given_up(machine_id)
+
     def occupied_in(self, pair: Pair) -> int:
         """Machines that are still here by a pair that is being given up."""
         return self._leaving.occupied_in(pair, self._sides)

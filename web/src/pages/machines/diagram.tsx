@@ -33,6 +33,7 @@ export function StateDiagram({ state }: { state: string }) {
   const words = next.length > 0 ? `Next: ${next.join(" or ")}, or Failed.` : state === "Failed" ? "It leaves this state when it is rechecked, retried or forgotten." : "It leaves the fleet next.";
   return (
     <figure className="diagram">
+      <div className="diagram-box" role="region" aria-label="States of a machine" tabIndex={0}>
       <svg viewBox="0 0 620 152" role="img" aria-label={`The machine is ${state || "in an unknown state"}. ${words}`}>
         <defs>
           <marker id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" className="diagram-head" /></marker>
@@ -45,6 +46,7 @@ export function StateDiagram({ state }: { state: string }) {
           </g>
         ))}
       </svg>
+      </div>
       <figcaption>{isState(state) ? words : "This state is not one the page knows."}</figcaption>
     </figure>
   );

@@ -14,6 +14,12 @@ interface Actions {
   values: (number | null)[][];
 }
 
+/** Without the time before anything was counted. */
+function sinceFirst({ timestamps, kinds, values }: Actions): Actions {
+  const first = Math.max(0, timestamps.findIndex((_, index) => values.some((column) => known(column[index]))));
+  return { timestamps: timestamps.slice(first), kinds, values: values.map((column) => column.slice(first)) };
+}
+
 const rate = (value: number): string => `${value >= 10 ? Math.round(value).toLocaleString("en-US") : Number(value.toFixed(1))}/min`;
 
 export function ActionsCard({ live, duration, step }: { live?: Record<string, number>; duration: string; step: string }) {
@@ -32,7 +38,8 @@ export function ActionsCard({ live, duration, step }: { live?: Record<string, nu
         height={160}
         empty={(data) => (data.timestamps.length < 2 || data.kinds.length === 0 ? <Empty title="No actions in this time" height={160}><p>The fleet fits its demand; machines move when one of them changes.</p></Empty> : null)}
       >
-        {(data) => {
+        {(all) => {
+          const data = sinceFirst(all);
           const series: Series[] = data.kinds.map((kind, index) => ({
             label: kind,
             colour: categorical(index),

@@ -29,8 +29,8 @@ export function Findings({ now }: { now: Overview }) {
       {all.map((finding) => (
         <li key={finding.code + finding.text}>
           <Icon name="warning" />
-          <p><bdi>{finding.text}</bdi>{finding.advice && <span className="dim">. {finding.advice}</span>}</p>
-          {finding.command && <Command text={finding.command} />}
+          <p><bdi>{finding.text}</bdi></p>
+          <div>{finding.command && <Command text={finding.command} />}{finding.advice && <bdi>{finding.advice}</bdi>}</div>
         </li>
       ))}
     </ul>

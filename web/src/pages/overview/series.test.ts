@@ -23,3 +23,10 @@ test("without a history the visit's own samples are shown", () => {
 test("what is older than the span is left out", () => {
   expect(courseOf({ timestamps: [0, 100, 1000] }, [], 5, 900).times).toEqual([100, 1000]);
 });
+
+test("time before the first sample is left out, gaps after it stay", () => {
+  const course = courseOf({ timestamps: [0, 5, 10, 15], dollarsPerHour: [null, null, 2, null], machinesByState: { Idle: [null, 1, null, 3] } }, [], 5, 900);
+  expect(course.times).toEqual([5, 10, 15]);
+  expect(course.column("dollarsPerHour")).toEqual([null, 2, null]);
+  expect(course.column("machines.Idle")).toEqual([1, null, 3]);
+});

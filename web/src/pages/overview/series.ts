@@ -1,4 +1,5 @@
 // The server's history, continued by what this visit has seen. Pure.
+import { known } from "../../core/format";
 import type { Sample } from "../../core/live";
 import type { History, Overview } from "../../core/types";
 import type { Points } from "../../ui/charts";
@@ -32,9 +33,17 @@ function stored(history: History, name: string): Points | undefined {
   return history[name as keyof History] as Points | undefined;
 }
 
+/** Without the time before anything was measured: nothing was missed there. */
+function sinceFirstSample(history: History | undefined): number[] {
+  if (!history) return [];
+  const columns = Object.values(history).flatMap((each) => (Array.isArray(each) ? (each === history.timestamps ? [] : [each]) : Object.values(each as Record<string, Points>)));
+  const first = history.timestamps.findIndex((_, index) => columns.some((column) => known(column[index])));
+  return columns.length > 0 && first > 0 ? history.timestamps.slice(first) : history.timestamps;
+}
+
 /** Samples newer than the history are added, at most one per `step` seconds; what falls out of `span` is left out. */
 export function courseOf(history: History | undefined, samples: readonly Sample[], step: number, span: number): Course {
-  const old = history?.timestamps ?? [];
+  const old = sinceFirstSample(history);
   const lastOld = old.at(-1) ?? 0;
   const added: Sample[] = [];
   let last = lastOld;
@@ -50,7 +59,8 @@ export function courseOf(history: History | undefined, samples: readonly Sample[
     times: all.slice(skip),
     column: (name) => {
       const before = (history && stored(history, name)) ?? [];
-      const padded = old.map((_, index) => before[index] ?? null);
+      const lead = (history?.timestamps.length ?? 0) - old.length;
+      const padded = old.map((_, index) => before[lead + index] ?? null);
       const pick = pickOf(name);
       return [...padded, ...added.map((sample) => pick(sample.overview) ?? null)].slice(skip);
     },
