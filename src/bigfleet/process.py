@@ -6,7 +6,7 @@ again, the order of a stop, and the exit code.
 
 What happens on SIGTERM or Ctrl-C: `serve` has a handler for both and calls `Process.stop`, which
 
-1. takes no new work (`_begin_stop`),
+1. takes no new work (`_begin_stop`) and closes its page,
 2. ends the tasks: first those the process can live without, then `leading`, then all others, and
    `lease` last,
 3. lets running work end within the grace and ends the lines to others (`_finish`),
@@ -55,6 +55,21 @@ class CoreTaskDied(RuntimeError):
     """A task has ended that never should; the text names it, or says what it said."""
 
 
+class ServedPage(Protocol):
+    """The page of a process, for browsers."""
+
+    @property
+    def port(self) -> int: ...
+    async def start(self) -> int:
+        """Its port; OSError where its address is taken."""
+
+    async def stop(self) -> None: ...
+
+
+#: Makes the page of a process that serves.
+MakePage = Callable[["Process"], ServedPage]
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
     """What the starter of a process gives it; the defaults are those of a real one."""
@@ -74,6 +89,8 @@ class ProcessContext:
     version: str = ""
     #: None: it lives by the real clock, as every process does but a simulated one.
     times: "WireTimes | None" = None
+    #: None: it serves no page.
+    make_page: "MakePage | None" = None
 
     def certificate_ends(self) -> float | None:
         """In seconds since 1970; None: there is no certificate, or it cannot be read just now."""
@@ -85,8 +102,17 @@ class ProcessContext:
             return None
 
 
-def real_context(log: Log, tls: "TlsFiles | None", version: str) -> ProcessContext:
-    return ProcessContext(RealClock(), log, identity=replica_name(), tls=tls, version=version)
+def real_context(
+    log: Log, tls: "TlsFiles | None", version: str, make_page: "MakePage | None" = None
+) -> ProcessContext:
+    return ProcessContext(
+        RealClock(),
+        log,
+        identity=replica_name(),
+        tls=tls,
+        version=version,
+        make_page=make_page,
+    )
 
 
 class Metrics(Protocol):
@@ -112,6 +138,7 @@ class Process:
         self.side_tasks: dict[str, asyncio.Task[None]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._pages: Pages | None = None
+        self._web: ServedPage | None = None
         self._was_refused = False
         self._stopped = asyncio.Event()
 
@@ -121,6 +148,16 @@ class Process:
     def port(self) -> int:
         """Of its gRPC services; 0: it has none."""
         return 0
+
+    @property
+    def name(self) -> str:
+        """Which of its kind it is; empty: it has no name."""
+        return ""
+
+    @property
+    def address(self) -> str:
+        """Where its gRPC services are reached; empty: it has none."""
+        return ""
 
     @property
     def shutdown_grace(self) -> float:
@@ -184,6 +221,11 @@ class Process:
     # -- what all have in common -----------------------------------------------------------------
 
     @property
+    def web_port(self) -> int:
+        """Of its page; 0: it serves none."""
+        return self._web.port if self._web is not None else 0
+
+    @property
     def metrics_port(self) -> int:
         return self._pages.port if self._pages is not None else 0
 
@@ -191,6 +233,9 @@ class Process:
         """Up; its port. OSError where an address is taken; StartRefused. Closed if it fails."""
         try:
             await self._open()
+            if self.context.make_page is not None:
+                self._web = self.context.make_page(self)
+                await self._web.start()
         except BaseException as problem:
             self._was_refused = isinstance(problem, Exception)
             await self.stop(0.0)
@@ -203,6 +248,8 @@ class Process:
             self.side_tasks[name] = task = asyncio.create_task(each, name=name)
             task.add_done_callback(self._on_side_task_done)
         facts = {**self._facts(), **self._started_facts()}
+        if self._web is not None:
+            facts["web_port"] = self._web.port
         self.context.log.info(f"{self.component}.started", **facts, metrics_port=self.metrics_port)
         return self.port
 
@@ -227,6 +274,8 @@ class Process:
             return
         self._stopped.set()
         await self._begin_stop()
+        if self._web is not None:
+            await self._web.stop()
         await self._ended(self.side_tasks.values())
         ends_between = [task for name, task in self._tasks.items() if name not in (_FIRST, _LAST)]
         await self._ended(self._named(_FIRST))

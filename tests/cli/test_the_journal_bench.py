@@ -5,7 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from bigfleet.bench.journal import answering, measuring
+from bigfleet.bench import journal
+from bigfleet.bench.journal import answering
 from bigfleet.cli.main import cli
 
 BUDGET = {
@@ -20,7 +21,7 @@ SMALL = ["bench", "journal", "uber-5k", "--scale", "0.02", "--cycles", "6"]
 
 @pytest.fixture
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "QUESTIONS", 4)
+    monkeypatch.setattr(journal, "QUESTIONS", 4)
     monkeypatch.setattr(answering, "FEW", 2)
 
 

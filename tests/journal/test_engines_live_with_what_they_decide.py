@@ -251,7 +251,8 @@ def test_the_verb_tells_a_change_with_the_fields_of_the_open_mode() -> None:
     document = orjson.loads(text)
     assert document["mode"] == "closed"
     assert document["measuredLatencies"]
-    added = {"mode", "measuredLatencies", "assumedLatencies"}
+    assert document["latencySamples"].keys() == document["measuredLatencies"].keys()
+    added = {"mode", "measuredLatencies", "latencySamples", "assumedLatencies"}
     assert document.keys() - added == orjson.loads(opened).keys()
 
 

@@ -7,6 +7,7 @@ import pytest
 from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.pauses import Pause, PauseSource
+from bigfleet.model.rails import rails_passed
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition as D
 from bigfleet.model.shard_views import DrainStage, DrainView
@@ -74,6 +75,8 @@ def test_the_rails_come_in_one_order() -> None:
     ruling()
     shard.limits = replace(shard.limits, room=2)
     ruling()
+    # What people are told an action has passed is this order too.
+    assert [len(rails_passed(each)) for each in dict.fromkeys(rulings)] == list(range(10))
     assert rulings == [
         D.DEDUPED,
         D.SUPPRESSED,

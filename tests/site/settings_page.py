@@ -7,19 +7,21 @@ from bigfleet.cli.settings.asking_sections import CLI
 from bigfleet.cli.settings.keys import Key, Section
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, OPERATOR, PODWATCH, SHARD, TLS
 from bigfleet.cli.settings.values import text_of
+from bigfleet.cli.settings.web_section import WEB
 from tests.site.markdown import anchor, code, page, section, table, text
 
 #: The processes, with the sections each of them reads.
 PROCESSES: dict[str, tuple[Section, ...]] = {
-    "shard": (SHARD, TLS, LOG),
-    "coordinator": (COORDINATOR, TLS, LOG),
+    "shard": (SHARD, TLS, LOG, WEB),
+    "coordinator": (COORDINATOR, TLS, LOG, WEB),
     "operator": (OPERATOR, TLS, LOG),
     "podwatch": (PODWATCH, LOG),
 }
-SHARED = (TLS, LOG, CLI)
+SHARED = (TLS, LOG, WEB, CLI)
 _OF_SHARED = {
     "tls": "Certificates of a process, and of a verb that asks one.",
     "log": "Log lines of every process.",
+    "web": "The page that a shard or a coordinator serves.",
     "cli": "Whom verbs ask, and how they print.",
 }
 _INTRODUCTION = """\
@@ -43,7 +45,7 @@ def settings_page() -> str:
 
 def _process(name: str, sections: tuple[Section, ...]) -> str:
     own, *shared = sections
-    also = " and ".join(f"[`{each.name}`](#{_heading(each)})" for each in shared)
+    also = ", ".join(f"[`{each.name}`](#{_heading(each)})" for each in shared)
     words = f"{VERBS[name].summary} It also reads {also}."
     aliases = [
         [code(each.flag), code(f"{own.name}.{each.key}"), _values(each.value_of)]

@@ -49,6 +49,8 @@ async def test_a_page_is_told_of_every_cycle_and_sees_every_machine() -> None:
         assert {group["name"][0] for group in header["groups"]} == {"a", "b", "c"}
         names = [header["legend"]["state"][number] for number in columns["state"]]
         assert {"Speculative", "Idle"} <= set(names)
+        prices = {name[:2]: price for name, price in zip(ids, columns["priceMicros"], strict=True)}
+        assert (prices["bm"], prices["od"]) == (0, 380_000)
 
 
 async def test_a_change_of_the_map_is_told_with_the_layout_it_is_about() -> None:

@@ -6,11 +6,12 @@ from bigfleet.cli.daemons import run_daemon
 from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, TLS
+from bigfleet.cli.settings.web_section import WEB
 from bigfleet.coordinator.settings import CoordinatorSettings
 
 
 @click.command()
-@configured(COORDINATOR, TLS, LOG)
+@configured(COORDINATOR, TLS, LOG, WEB)
 def coordinator(configuration: Configuration) -> None:
     """Run a coordinator: who owns what among several shards, and moves between them.
 

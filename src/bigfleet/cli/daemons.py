@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from bigfleet import __version__
+from bigfleet.cli.daemon_page import page_maker
 from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.sections import LogSettings, TlsSettings
 from bigfleet.cli.terminal import refuse
@@ -72,7 +73,8 @@ def run_daemon(
             log.warning("tls.off", msg=_NO_CERTIFICATES)
 
     async def served() -> NoReturn:
-        process = made(configuration.of(settings), real_context(log, tls, __version__))
+        page = page_maker(configuration, tls, log)
+        process = made(configuration.of(settings), real_context(log, tls, __version__, page))
 
         def apply(read: Configuration) -> None:
             process.apply_settings(read.of(settings))

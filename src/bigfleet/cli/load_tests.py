@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
+from bigfleet.bench import journal as journal_bench
 from bigfleet.bench import operator as rollup
 from bigfleet.bench.coordinator import failover, load, rebalance
 from bigfleet.bench.coordinator.etcd_members import HOW_TO_GET_ETCD, etcd_program
 from bigfleet.bench.engine.shapes import SHAPES
-from bigfleet.bench.journal import measuring as journal_measuring
 from bigfleet.bench.measures import Measure, Say, beside_the_machine
 from bigfleet.bench.shard import load as shard_load
 from bigfleet.bench.shard.fleet import ShardScale
@@ -163,7 +163,7 @@ def operator(requests: int) -> None:
 @click.argument(
     "shape",
     type=click.Choice(list(SHAPES), case_sensitive=False),
-    default=journal_measuring.BUDGETED,
+    default=journal_bench.BUDGETED,
     metavar="[SHAPE]",
 )
 @click.option(
@@ -192,5 +192,5 @@ def journal(shape: str, scale: float, cycles: int) -> None:
 
     compile_all()
     with progress("journal") as say:
-        measures = journal_measuring.measured(SHAPES[shape], scale, cycles, say)
-    print_measures(measures, journal_measuring.STATED_FOR, shape=shape, scale=scale, cycles=cycles)
+        measures = journal_bench.measured(SHAPES[shape], scale, cycles, say)
+    print_measures(measures, journal_bench.STATED_FOR, shape=shape, scale=scale, cycles=cycles)

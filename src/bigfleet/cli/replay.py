@@ -19,7 +19,13 @@ from bigfleet.cli.replay_diff import (
     print_comparison,
     settings_of,
 )
-from bigfleet.cli.sources import EXIT_NOT_FOUND, CycleName, kept_span, named_cycle
+from bigfleet.cli.sources import (
+    EXIT_NOT_FOUND,
+    CycleOrTime,
+    cycle_named,
+    first_cycle_named,
+    kept_span,
+)
 from bigfleet.cli.terminal import escaped, refuse
 
 if TYPE_CHECKING:
@@ -35,8 +41,13 @@ _MOST_ACTIONS = 20
 
 @click.command(no_args_is_help=True)
 @click.argument("journal", type=click.Path(exists=True, path_type=Path))
-@click.option("--from", "first", type=CycleName(), help="The first cycle: 18231, or 3:18231.")
-@click.option("--to", "last", type=CycleName(), help="The last cycle.")
+@click.option(
+    "--from",
+    "first",
+    type=CycleOrTime(),
+    help="The first cycle: 18231, 3:18231, or the first from 2026-03-14T03:00:10Z on.",
+)
+@click.option("--to", "last", type=CycleOrTime(), help="The last cycle, or the last until a time.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
@@ -49,7 +60,11 @@ _MOST_ACTIONS = 20
     type=click.Path(path_type=Path),
     help="Write the fleet of the cycle --at to this file: .yaml, .json or .jsonl, also with .gz.",
 )
-@click.option("--at", type=CycleName(), help="The cycle that --dump writes; without: the last.")
+@click.option(
+    "--at",
+    type=CycleOrTime(),
+    help="The cycle that --dump writes, or the last at a time; without: the last of all.",
+)
 @click.option(
     "--redact",
     type=click.Path(path_type=Path),
@@ -87,11 +102,11 @@ _MOST_ACTIONS = 20
 @prints_document("A few lines for people; one document for programs.")
 def replay(
     journal: Path,
-    first: tuple[int | None, int] | None,
-    last: tuple[int | None, int] | None,
+    first: tuple[int | None, int] | int | None,
+    last: tuple[int | None, int] | int | None,
     workers: int,
     dump: Path | None,
-    at: tuple[int | None, int] | None,
+    at: tuple[int | None, int] | int | None,
     redact: Path | None,
     diff: bool,
     engine: str | None,
@@ -103,8 +118,9 @@ def replay(
     """Decide the cycles of JOURNAL again and compare them with what was decided then.
 
     JOURNAL is the directory of a shard's journal, or one of its .bfj files. A cycle is named by
-    the epoch of its shard and its number; a bare number means the newest epoch. A file
-    failed-*.bfj is the input of a cycle in which the engine failed; it is decided again.
+    the epoch of its shard and its number; a bare number means the newest epoch. --from, --to and
+    --at also take times. A file failed-*.bfj is the input of a cycle in which the engine failed; it
+    is decided again.
 
     With --diff each cycle is decided by a candidate on its recorded input: another version
     (--engine), or this one with other options (--set). With --mode closed both this engine and the
@@ -120,6 +136,7 @@ def replay(
     Examples:
       bigfleet replay data/journal
       bigfleet replay data/journal --from 18000 --to 18231 --workers 2
+      bigfleet replay data/journal --from 2026-03-14T03:00:00Z --to 2026-03-14T03:10:00Z
       bigfleet replay data/journal --dump fleet.yaml --at 3:18231
       bigfleet replay data/journal --verify
       bigfleet replay data/journal --redact for-the-report
@@ -136,7 +153,7 @@ def replay(
     try:
         segments = segments_of(journal)
         if dump is not None:
-            _dump(segments, named_cycle(at, segments, LATEST), dump)
+            _dump(segments, cycle_named(at, segments, LATEST), dump)
             return
         compile_all()
         if is_failure(segments[0].path) and redact is None:
@@ -145,7 +162,7 @@ def replay(
         if redact is not None:
             _redact(segments, redact, workers)
             return
-        span = named_cycle(first, segments, (0, 0)), named_cycle(last, segments, LATEST)
+        span = first_cycle_named(first, segments), cycle_named(last, segments, LATEST)
         if diff:
             _diff(
                 DiffRequest(

@@ -179,7 +179,7 @@ def _latency_sentences(latencies: "Latencies") -> "Iterator[str]":
 
     yield "Each engine lives with what it decides; demand is the recorded one."
     for title, texts in (
-        ("Measured in the journal", latencies.texts),
+        ("Measured in the journal", latencies.measured_texts),
         ("Assumed", Latencies(latencies.assumed).texts),
     ):
         if texts:
@@ -192,6 +192,7 @@ def _latency_document(latencies: "Latencies") -> dict[str, Any]:
     return {
         "mode": "closed",
         "measuredLatencies": latencies.texts,
+        "latencySamples": dict(latencies.samples),
         "assumedLatencies": Latencies(latencies.assumed).texts,
     }
 

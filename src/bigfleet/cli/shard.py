@@ -6,11 +6,12 @@ from bigfleet.cli.daemons import run_daemon
 from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import LOG, SHARD, TLS
+from bigfleet.cli.settings.web_section import WEB
 from bigfleet.shard.settings import ShardSettings
 
 
 @click.command()
-@configured(SHARD, TLS, LOG)
+@configured(SHARD, TLS, LOG, WEB)
 def shard(configuration: Configuration) -> None:
     """Run a shard: one inventory, one engine, the sessions of its clusters.
 

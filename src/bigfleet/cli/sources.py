@@ -150,6 +150,38 @@ def named_cycle(
     return (segments[-1].epoch if epoch is None else epoch), number
 
 
+def cycle_named(
+    asked: "tuple[int | None, int] | Instant | None",
+    segments: "list[Segment]",
+    otherwise: tuple[int, int],
+) -> tuple[int, int]:
+    """As `named_cycle`, or the last that was decided at a time or before; leaves with 3 where none
+    was."""
+    from bigfleet.journal.decisions import cycle_when
+    from bigfleet.model.instants import instant_text
+
+    if not isinstance(asked, int):
+        return named_cycle(asked, segments, otherwise)
+    found = cycle_when(segments, asked)
+    if found is None:
+        said = f"no cycle is recorded at {instant_text(asked)} or before"
+        click.echo(f"{said}; there are {kept_span(segments)}", err=True)
+        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+    return found
+
+
+def first_cycle_named(
+    asked: "tuple[int | None, int] | Instant | None", segments: "list[Segment]"
+) -> tuple[int, int]:
+    """Where a range begins: at a cycle, or after the last that was decided before a time."""
+    from bigfleet.journal.decisions import cycle_when
+
+    if not isinstance(asked, int):
+        return named_cycle(asked, segments, (0, 0))
+    before = cycle_when(segments, asked - 1)
+    return (0, 0) if before is None else (before[0], before[1] + 1)
+
+
 def kept_span(segments: "list[Segment]") -> str:
     oldest = segments[0]
     return f"cycles from {oldest.epoch}:{oldest.first_cycle} on"
@@ -175,18 +207,10 @@ def read_journal(journal: Path) -> "Iterator[list[Segment]]":
 
 
 def _cycle_then(journal: Path | None, instant: "Instant") -> tuple[int, int]:
-    from bigfleet.journal.decisions import cycle_when
-    from bigfleet.model.instants import instant_text
-
     if journal is None:
         raise refuse(["--at: only a journal is asked by time; add --journal DIR, or name a cycle"])
     with read_journal(journal) as segments:
-        found = cycle_when(segments, instant)
-    if found is None:
-        said = f"no cycle is recorded at {instant_text(instant)} or before"
-        click.echo(f"{said}; there are {kept_span(segments)}", err=True)
-        raise click.exceptions.Exit(EXIT_NOT_FOUND)
-    return found
+        return cycle_named(instant, segments, (0, 0))
 
 
 def _recorded(journal: Path, at: tuple[int | None, int] | None) -> AskedCycle:

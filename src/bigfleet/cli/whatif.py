@@ -8,11 +8,12 @@ import click
 
 from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import current_output, shows
-from bigfleet.cli.sources import Source, takes_source
+from bigfleet.cli.sources import Source, read_journal, takes_source
 from bigfleet.cli.terminal import refuse, refuse_problems
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
+    from bigfleet.cli.sources import AskedCycle
     from bigfleet.cli.whole_fleet import FleetAnswers
     from bigfleet.model.latencies import Latencies
     from bigfleet.model.what_if import Overlay, WhatIfAnswer, WhatIfCall
@@ -89,7 +90,8 @@ def _takes_edits(command: Callable[..., None]) -> Callable[..., None]:
     "latencies",
     multiple=True,
     metavar="STEP=DURATION",
-    help="With --settle: how long create, configure, drain or delete takes; create.Spot=90s.",
+    help="With --settle: how long create, configure, drain or delete takes; create.Spot=90s.  "
+    "[default: as measured in the --journal, else assumed]",
 )
 @click.option(
     "--sweep",
@@ -119,7 +121,9 @@ def whatif(
 
     Nothing is changed anywhere. Edits apply in the order they are written. With --settle both
     sides go on, cycle after cycle, until two in a row decide nothing or 200 are decided: actions
-    are those of all cycles, Needs and the bill are those of the end.
+    are those of all cycles, Needs and the bill are those of the end. Steps take as long as
+    --latency says; else, of a journal, the median of what it shows before the cycle; the others
+    are assumed. The answer says which.
 
     \b
     SELECTOR is any number of terms, all of which must hold: zone=a, type=std-8, capacity=Spot,
@@ -136,6 +140,7 @@ def whatif(
       bigfleet whatif --fleet fleet.yaml --demand 'cluster=ml x1.4' --price 'capacity=Spot x2'
       bigfleet whatif --journal data/journal --at 18231 --stock-out 'capacity=OnDemand zone=a'
       bigfleet whatif --fleet fleet.yaml --zone-loss b --settle --latency create=40s
+      bigfleet whatif --journal data/journal --zone-loss b --settle
       bigfleet whatif --fleet fleet.yaml --sweep demand.ml=1.0:2.0:0.1 --sweep price.Spot=1:3:1
     """
     edits = _overlay_of(overlay, click.get_current_context().meta[_ORDER])
@@ -144,6 +149,7 @@ def whatif(
         from bigfleet.cli.whatif_sweep import live_cycle, print_sweep
 
         asked = live_cycle(connection, source) if source.is_live else source.read()
+        given = _or_measured(given, source, asked) if settle else given
         print_sweep(asked, edits, sweeps, given if settle else None)
         return
     if source.is_live:
@@ -162,7 +168,8 @@ def whatif(
     compile_all()
     try:
         if settle:
-            found = settled(asked.given, edits, asked.name, given)
+            latencies_then = _or_measured(given, source, asked)
+            found = settled(asked.given, edits, asked.name, latencies_then)
         else:
             found = once(asked.given, edits, asked.name)
     except BadInput as problem:
@@ -185,6 +192,17 @@ def _latencies_of(texts: tuple[str, ...], settle: bool) -> "Latencies":
         return latencies_of(dict(text.split("=", 1) for text in texts))
     except BadInput as problem:
         raise refuse_problems(problem) from None
+
+
+def _or_measured(given: "Latencies", source: Source, asked: "AskedCycle") -> "Latencies":
+    """What is not given: as long as steps took in the journal up to the cycle."""
+    from bigfleet.journal.measured_latencies import latencies_until
+
+    if source.journal is None or asked.found is None:
+        return given
+    recorded = asked.found.recorded
+    with read_journal(source.journal) as segments:
+        return latencies_until(segments, (recorded.epoch, recorded.given.cycle)).unless(given)
 
 
 def _asked_live(connection: Connection, call: "WhatIfCall") -> "FleetAnswers[WhatIfAnswer]":

@@ -30,6 +30,7 @@ def print_sweep(
 ) -> None:
     """Ends with exit 5 and what there is, where a person interrupts it."""
     from bigfleet.cli.progress import compile_all
+    from bigfleet.whatif.document import latencies_document
     from bigfleet.whatif.sweeping import axes_of, point_count, swept
 
     try:
@@ -44,12 +45,13 @@ def print_sweep(
     if current_output().is_document:
         from bigfleet.cli.tables import write_document
 
-        write_document(_document(asked.name, axes, points, is_whole))
+        known = {} if latencies is None else latencies_document(latencies)
+        write_document({**_document(asked.name, axes, points, is_whole), **known})
     else:
         from bigfleet.cli.tables import Page
 
         page = Page.on_stdout("auto")
-        fill(page, asked.name, overlay, axes, points)
+        fill(page, asked.name, overlay, axes, points, latencies)
         page.write()
     if not is_whole:
         whole = point_count(axes)
@@ -111,9 +113,11 @@ def fill(
     overlay: "Overlay",
     axes: "tuple[Axis, ...]",
     points: "list[SweepPoint]",
+    latencies: "Latencies | None",
 ) -> None:
     from bigfleet.cli.table_text import Text
     from bigfleet.cli.tables import table_of
+    from bigfleet.cli.whatif_table import latency_sentences
     from bigfleet.model.reasons import dollars_text
     from bigfleet.whatif.overlay_text import text_of
 
@@ -125,6 +129,8 @@ def fill(
     base = points[0].answer.base
     short, bill = base.unsatisfied_needs, dollars_text(round(base.cost_per_hour, 2))
     page.say(f"Now {short:,} {'Need is' if short == 1 else 'Needs are'} short, at {bill}/h.")
+    for sentence in () if latencies is None else latency_sentences(latencies):
+        page.say(sentence)
     warnings = dict.fromkeys(text for point in points for text in point.answer.warnings)
     for warning in list(warnings)[:_MOST_WARNINGS]:
         page.say(f"warning: {warning}", "yellow")

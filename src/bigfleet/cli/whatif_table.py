@@ -1,6 +1,6 @@
 """The answer of a what-if for people: what happens in a few sentences, then both sides."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from bigfleet.cli.table_text import Text
@@ -189,13 +189,22 @@ def _show_waits(page: Page, answer: WhatIfAnswer, settling: Settling, limit: int
         rest = answer.changed.settled or SettledSide()
         shown = min(limit or len(settling.waits), len(settling.waits))
         _say_rest(page, rest.waiting + rest.uncovered, shown, "Needs")
-    given, assumed = settling.latencies.texts, Latencies(settling.latencies.assumed).texts
-    named = ", ".join(f"{name} {text}" for name, text in given.items())
-    if named:
-        page.say(f"Latencies given: {named}.")
-    if assumed:
-        said = ", ".join(f"{name} {text}" for name, text in assumed.items())
-        page.say(f"Assumed: {said} (medians of the simulated provider; --latency gives others).")
+    for sentence in latency_sentences(settling.latencies):
+        page.say(sentence)
+
+
+def latency_sentences(latencies: Latencies) -> Iterator[str]:
+    """Which were used, and where they come from."""
+
+    def listed(texts: Mapping[str, str]) -> str:
+        return ", ".join(f"{name} {text}" for name, text in texts.items())
+
+    if said := listed(latencies.said_texts):
+        yield f"Latencies given: {said}."
+    if measured := listed(latencies.measured_texts):
+        yield f"Latencies measured in the journal: {measured}, medians of n machines each."
+    if assumed := listed(Latencies(latencies.assumed).texts):
+        yield f"Assumed: {assumed} (medians of the simulated provider; --latency gives others)."
 
 
 def _machines(side: WhatIfSide) -> int:

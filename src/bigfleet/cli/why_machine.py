@@ -53,7 +53,7 @@ def print_machine(connection: Connection, source: Source, machine: str) -> None:
         return
     story = None
     if source.journal is not None:
-        story = _story(source.journal, machine, source.at)
+        story = recorded_story(source.journal, machine, source.at, _MOST_EVENTS)
         if source.at is None:
             source = replace(source, at=_last_cycle_about(source.journal, machine))
     cycle = decided_from(source)
@@ -119,8 +119,10 @@ def _last_cycle_about(journal: Path, machine: str) -> tuple[int, int] | None:
     return found
 
 
-def _story(journal: Path, machine: str, at: tuple[int | None, int] | None) -> "MachineStory":
-    """Up to the cycle; without one up to the end."""
+def recorded_story(
+    journal: Path, machine: str, at: tuple[int | None, int] | None, most: int
+) -> "MachineStory":
+    """The newest so many events up to the cycle; without one up to the end."""
     from bigfleet.journal.history import LATEST
     from bigfleet.journal.notes import story_of
     from bigfleet.journal.segments import UnreadableJournal, segments_of
@@ -128,7 +130,7 @@ def _story(journal: Path, machine: str, at: tuple[int | None, int] | None) -> "M
 
     try:
         segments = segments_of(journal)
-        found = story_of(segments, machine, named_cycle(at, segments, LATEST), _MOST_EVENTS)
+        found = story_of(segments, machine, named_cycle(at, segments, LATEST), most)
     except UnreadableJournal as problem:
         raise refuse([str(problem)]) from None
     return MachineStory(None, found.events, found.truncated)

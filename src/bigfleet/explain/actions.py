@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bigfleet.explain.need_facts import machine_name
+from bigfleet.explain.need_victims import victim_terms
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.machines import Assigned, CapacityType, Instant, MachineState
 from bigfleet.model.options import SECOND, EngineOptions
@@ -133,17 +134,12 @@ def _why_preempted(facts: ActionFacts, action: Action, victim: MachineFacts) -> 
 
 
 def _score_terms(options: EngineOptions, assigned: Assigned, gap: int) -> Mapping[str, Any]:
-    weights = options.victim_weights
-    terms = {
-        "gapTerm": max(0, gap) * weights.priority,
-        "drainTerm": weights.drain / max(1.0, options.drain_seconds),
-        "interruptionTerm": weights.interruption / max(0.01, assigned.interruption_penalty),
-        "reclamationTerm": weights.reclamation / max(0.01, assigned.reclamation_penalty),
-    }
+    penalties = assigned.interruption_penalty, assigned.reclamation_penalty
+    terms = victim_terms(options, gap, *penalties)
     return {
         "gap": gap,
-        "score": sum(terms.values()),
-        **terms,
+        "score": sum(terms),
+        **{f"{name}Term": value for name, value in terms._asdict().items()},
         "drainSeconds": options.drain_seconds,
         "interruptionPenalty": _json_penalty(assigned.interruption_penalty),
         "reclamationPenalty": _json_penalty(assigned.reclamation_penalty),

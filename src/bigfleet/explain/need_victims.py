@@ -3,17 +3,19 @@
 The runs and the score are the engine's own.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from bigfleet.engine.kernels.compiled import Floats
 from bigfleet.engine.kernels.records import VictimArrays
 from bigfleet.engine.kernels.victims import grace_seconds, victim_score
 from bigfleet.engine.outcome import Outcome
 from bigfleet.engine.preemption import victim_runs
 from bigfleet.engine.release import ready_clusters
 from bigfleet.model.explanations import VictimVerdict
-from bigfleet.model.options import EngineOptions
+from bigfleet.model.options import EngineOptions, VictimWeights
 
 #: Victims that are told.
 _MOST_VICTIMS = 8
@@ -83,20 +85,39 @@ def _best_spared(
     return None if best is None else best[1]
 
 
+class VictimTerms(NamedTuple):
+    """What adds up to a victim's score."""
+
+    gap: float
+    drain: float
+    interruption: float
+    reclamation: float
+
+
+def victim_terms(
+    options: EngineOptions, gap: int, interruption: float, reclamation: float
+) -> VictimTerms:
+    """The engine's score with one weight at a time: its formula is written there only."""
+    seconds = float(options.drain_seconds)
+    return VictimTerms(
+        *(
+            float(victim_score(gap, seconds, interruption, reclamation, alone))
+            for alone in _one_at_a_time(options.victim_weights)
+        )
+    )
+
+
+@lru_cache(maxsize=16)
+def _one_at_a_time(weights: VictimWeights) -> tuple[Floats, ...]:
+    named = (weights.priority, weights.drain, weights.interruption, weights.reclamation)
+    return tuple(np.diag(np.array(named, np.float64)))
+
+
 def _terms(
     outcome: Outcome, row: int, options: EngineOptions, runs: VictimArrays, run: int
-) -> tuple[float, float, float, float]:
-    """Gap, drain, interruption and reclamation: the score with one weight at a time."""
-    weights = options.victim_weights
-    named = (weights.priority, weights.drain, weights.interruption, weights.reclamation)
+) -> VictimTerms:
     gap = int(outcome.needs.priority[row] - runs.priority[run])
-    penalties = float(runs.interruption[run]), float(runs.reclamation[run])
-    alone = np.diag(np.array(named, np.float64))
-    seconds = float(options.drain_seconds)
-    first, second, third, last = (
-        float(victim_score(gap, seconds, *penalties, alone[place])) for place in range(4)
-    )
-    return first, second, third, last
+    return victim_terms(options, gap, float(runs.interruption[run]), float(runs.reclamation[run]))
 
 
 def _verdict(

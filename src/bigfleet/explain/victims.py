@@ -6,10 +6,7 @@ Which could be one and what they score, the engine's own functions say.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from bigfleet.engine.kernels.victims import victim_score
-from bigfleet.explain.need_victims import best_spared
+from bigfleet.explain.need_victims import best_spared, victim_terms
 from bigfleet.model.machines import Assigned
 
 if TYPE_CHECKING:
@@ -30,15 +27,9 @@ class Victim:
     def of(cls, cycle: "DecidedCycle", row: int, need: int) -> "Victim":
         machine = cycle.machine(row).machine
         priority = cycle.victim_priority(row)
-        options, own = cycle.given.options, int(cycle.outcome.needs.priority[need])
-        weights = options.victim_weights
-        score = victim_score(
-            own - priority,
-            float(options.drain_seconds),
-            machine.assigned.interruption_penalty,
-            machine.assigned.reclamation_penalty,
-            np.array([weights.priority, weights.drain, weights.interruption, weights.reclamation]),
-        )
+        gap, stamp = int(cycle.outcome.needs.priority[need]) - priority, machine.assigned
+        penalties = stamp.interruption_penalty, stamp.reclamation_penalty
+        score = sum(victim_terms(cycle.given.options, gap, *penalties))
         chosen = cycle.preemptor(row) == need
         return cls(machine.id, row, machine.cluster, priority, machine.assigned, score, chosen)
 

@@ -7,7 +7,6 @@ every zone has as many racks for every Z and R.
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from bigfleet.fleetfile.complaints import Path
 from bigfleet.fleetfile.limits import MOST_DOLLARS_PER_HOUR, MOST_MACHINES
 from bigfleet.fleetfile.records import Record
 from bigfleet.fleetfile.shapes import Shapes
+from bigfleet.model.counted_ids import counted_id, is_counted
 from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
 from bigfleet.model.machines import (
     Assigned,
@@ -57,7 +57,6 @@ _KEYS = frozenset(
 _MARK_KEYS = frozenset({"idleSince", "held", "overdue", "empty"})
 _HELD_KEYS = frozenset({"by", "until"})
 _HOST_KEYS = frozenset({"provider", "ref"})
-_NUMBER = re.compile(r"\{(0+)\}")
 _UNASSIGNED = Assigned()
 _UNMARKED = Marks()
 
@@ -177,11 +176,11 @@ def _expanded(record: Record, first: FleetMachine) -> Iterator[FleetMachine]:
     zones = record.texts("zones", why_not=why_not_label_value)
     racks = record.whole("racks", 0, 1, MOST_MACHINES_PER_ENTRY)
     machine = first.machine
-    number = _NUMBER.search(machine.id) if "count" in record.raw else None
-    if "count" in record.raw and number is None and count != 1:
+    numbered = "count" in record.raw and is_counted(machine.id)
+    if "count" in record.raw and not numbered and count != 1:
         record.refuse("id", "with count the id holds zeros in braces, like od-{000}")
         return
-    if number is not None and len(machine.id) > LONGEST_COUNTED_ID:
+    if numbered and len(machine.id) > LONGEST_COUNTED_ID:
         record.refuse("id", f"with count it has at most {LONGEST_COUNTED_ID} characters")
         return
     places = min(count, max(1, len(zones)) * max(1, racks))
@@ -198,10 +197,7 @@ def _expanded(record: Record, first: FleetMachine) -> Iterator[FleetMachine]:
         record.refuse("host", "machines of one count cannot share a host; leave it out")
     labels_of_place: dict[tuple[str, int], Mapping[str, str]] = {}
     for i in range(count):
-        machine_id = machine.id
-        if number is not None:
-            width = len(number[1])
-            machine_id = f"{machine_id[: number.start()]}{i:0{width}d}{machine_id[number.end() :]}"
+        machine_id = counted_id(machine.id, i) if numbered else machine.id
         zone = zones[i % len(zones)] if zones else machine.zone
         rack = (i // max(1, len(zones))) % racks if racks else -1
         labels = labels_of_place.get((zone, rack))

@@ -4,14 +4,16 @@ Seen from the inputs of cycles: from the first that finds a machine in a state t
 finds it in another. A machine that was in it when the journal begins, or fails, says nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from statistics import median
 
 import numpy as np
 
 from bigfleet.engine.snapshot import Snapshot
-from bigfleet.journal.history import RecordedCycle
+from bigfleet.journal.history import History, RecordedCycle
 from bigfleet.journal.inputs import rows_before
+from bigfleet.journal.segments import Segment, records_in_order
 from bigfleet.model.latencies import Latencies
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.options import SECOND
@@ -24,6 +26,22 @@ _STEP = {
 }
 #: Of one step and capacity type; a median does not get better with more.
 _MOST_KEPT = 10_000
+
+
+#: About an hour of a shard that decides every second; a question waits for it.
+MOST_SEGMENTS = 6
+
+
+def latencies_until(segments: Sequence[Segment], last: tuple[int, int]) -> Latencies:
+    """Up to a cycle (epoch and number), so that what is recorded later changes no answer about it.
+
+    Raises UnreadableJournal and BrokenJournal.
+    """
+    begun = [each for each in segments if (each.epoch, each.first_cycle) <= last]
+    cycles = History().cycles(records_in_order(begun[-MOST_SEGMENTS:]))
+    return measured_latencies(
+        takewhile(lambda cycle: (cycle.epoch, cycle.given.cycle) <= last, cycles)
+    )
 
 
 def measured_latencies(cycles: Iterable[RecordedCycle]) -> Latencies:
@@ -69,9 +87,8 @@ class _Steps:
             kept.append((at - since) / SECOND)
 
     def latencies(self) -> Latencies:
+        found = {f"{s}.{kind.label}": each for (s, kind), each in sorted(self._seconds.items())}
         return Latencies(
-            {
-                f"{step}.{kind.label}": round(median(seconds), 3)
-                for (step, kind), seconds in sorted(self._seconds.items())
-            }
+            {name: round(median(seconds), 3) for name, seconds in found.items()},
+            {name: len(seconds) for name, seconds in found.items()},
         )

@@ -30,6 +30,8 @@ _CAPACITIES = {kind.label.lower(): kind for kind in CapacityType if kind}
 class Latencies:
     #: By name; what is not named here is assumed.
     given: Mapping[str, float] = field(default_factory=dict)
+    #: Of those that were measured: how many machines took the step.
+    samples: Mapping[str, int] = field(default_factory=dict)
 
     def seconds(self, step: str, kind: CapacityType) -> float:
         """A given step holds for every capacity type that is not named itself."""
@@ -48,6 +50,27 @@ class Latencies:
             for name, seconds in ASSUMED.items()
             if name not in self.given and name.partition(".")[0] not in self.given
         }
+
+    def unless(self, said: "Latencies") -> "Latencies":
+        """These, but for what a person said of the same step."""
+        kept = {
+            name: seconds
+            for name, seconds in self.given.items()
+            if name not in said.given and name.partition(".")[0] not in said.given
+        }
+        samples = {name: count for name, count in self.samples.items() if name in kept}
+        return Latencies({**kept, **said.given}, samples)
+
+    @property
+    def said_texts(self) -> dict[str, str]:
+        """Those that were not measured."""
+        return {name: text for name, text in self.texts.items() if name not in self.samples}
+
+    @property
+    def measured_texts(self) -> dict[str, str]:
+        """With how many machines took the step: `40s (n=12)`."""
+        texts = self.texts
+        return {name: f"{texts[name]} (n={count})" for name, count in sorted(self.samples.items())}
 
     @property
     def texts(self) -> dict[str, str]:

@@ -128,6 +128,8 @@ MAP_COLUMNS = (
     MapColumn("priceBucket", 1),
     MapColumn("sinceSeconds", 4),
     MapColumn("flags", 1),
+    #: Millionths of a dollar an hour: what a selection of machines costs, exactly.
+    MapColumn("priceMicros", 4),
     MapColumn("zoneIdx", 2),
     MapColumn("rackIdx", 2),
     MapColumn("providerIdx", 2),

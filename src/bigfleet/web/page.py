@@ -1,19 +1,32 @@
 """A page that is served: its application, its server, and what keeps it current."""
 
+import ssl
+
 from bigfleet.edge.logs import Log
 from bigfleet.web.app import application
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.live.live import Live
 from bigfleet.web.live.rings import Rings
+from bigfleet.web.members import Members
 from bigfleet.web.safety import WebPolicy
 from bigfleet.web.server import WebServer
 
 
 class WebPage:
-    def __init__(self, fleet: Fleet, rings: Rings, policy: WebPolicy, log: Log) -> None:
-        """`rings`: where the fleet's history is kept."""
-        self.live = Live(fleet, rings, log)
-        self._server = WebServer(application(self.live, policy, log), self.live.end_streams)
+    def __init__(
+        self,
+        fleet: Fleet,
+        rings: Rings,
+        policy: WebPolicy,
+        log: Log,
+        *,
+        members: Members | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """`rings`: where the fleet's history is kept; `members`: shards that come and go."""
+        self.live = Live(fleet, rings, log, members)
+        app = application(self.live, policy, log)
+        self._server = WebServer(app, self.live.end_streams, tls)
 
     @property
     def port(self) -> int:

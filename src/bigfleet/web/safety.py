@@ -10,15 +10,23 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from http import HTTPStatus
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import cookie_parser
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigfleet.edge.logs import Log
+from bigfleet.model.provider_calls import Peer, Rejected
 from bigfleet.web.answers import error
+from bigfleet.wire.audits import require_admin, require_reader
 
 #: Of a request; a fleet edit of a what-if is the largest.
 LARGEST_BODY = 1024 * 1024
 OWN_HEADER = "x-bigfleet"
+COOKIE = "bigfleet-token"
+#: In the state of a request: who sent it, by certificate.
+PEER = "peer"
+_EVERYWHERE = frozenset({"0.0.0.0", "[::]", "::"})
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {
     "content-security-policy": (
@@ -43,6 +51,8 @@ class WebPolicy:
     hosts: frozenset[str] = frozenset()
     #: What `Authorization: Bearer` must bring; empty: no token is asked for.
     token: str = field(default="", repr=False)
+    #: Whether callers show certificates: one of a reader, for writes one of an administrator.
+    identified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +99,41 @@ def why_not_write(method: str, path: str, policy: WebPolicy) -> Refusal | None:
     return Refusal(HTTPStatus.FORBIDDEN, text, "start the process with --web-writes")
 
 
-def why_not_known(headers: Headers, policy: WebPolicy) -> Refusal | None:
-    if not policy.token:
+def why_not_known(
+    peer: Peer, headers: Headers, policy: WebPolicy, *, writes: bool
+) -> Refusal | None:
+    """A certificate of the right kind will do, and so will the token; where neither is asked for,
+    only this machine reaches the page."""
+    if not (policy.token or policy.identified) or _brings_token(headers, policy):
         return None
+    if policy.identified and peer.authenticated:
+        try:
+            (require_admin if writes else require_reader)(peer)
+        except Rejected as problem:
+            return Refusal(HTTPStatus.FORBIDDEN, problem.text, "use another certificate")
+        return None
+    text, remedy = "this page asks for a certificate", "use one of a reader or an administrator"
+    if policy.token:
+        text, remedy = "this page asks for a token", "open /?token=TOKEN, or send it as Bearer"
+    return Refusal(HTTPStatus.UNAUTHORIZED, text, remedy)
+
+
+def _brings_token(headers: Headers, policy: WebPolicy) -> bool:
     scheme, _, given = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and compare_digest(given.encode(), policy.token.encode()):
-        return None
-    text = "this page asks for a token"
-    return Refusal(HTTPStatus.UNAUTHORIZED, text, "send Authorization: Bearer TOKEN")
+    if scheme.lower() != "bearer":
+        cookies = cookie_parser(headers.get("cookie", ""))
+        given = cookies.get(COOKIE, "")
+    return is_token(given, policy)
+
+
+def is_token(given: str, policy: WebPolicy) -> bool:
+    return bool(policy.token) and compare_digest(given.encode(), policy.token.encode())
+
+
+def token_cookie(policy: WebPolicy, secure: bool) -> str:
+    """For a browser, which sends no Bearer when its user opens a page."""
+    flags = "; Secure" if secure else ""
+    return f"{COOKIE}={policy.token}; Path=/; HttpOnly; SameSite=Strict{flags}"
 
 
 class Safety:
@@ -115,6 +152,9 @@ class Safety:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
+        if self._policy.token and (answer := self._opened(scope)) is not None:
+            await answer(scope, receive, guarded)
+            return
         refusal = self._why_not(scope)
         if refusal is not None:
             answer = error(refusal.status, refusal.text, remedy=refusal.remedy)
@@ -129,13 +169,26 @@ class Safety:
 
     def _why_not(self, scope: Scope) -> Refusal | None:
         method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
+        peer: Peer = scope.get("state", {}).get(PEER, Peer())
+        writes = method not in _READS and not path.endswith(_ASKED_BY_POST)
         return (
             why_not_host(headers.get("host", ""), self._policy)
             or _why_not_size(headers)
-            or why_not_known(headers, self._policy)
+            or why_not_known(peer, headers, self._policy, writes=writes)
             or why_not_from_there(method, headers)
             or why_not_write(method, path, self._policy)
         )
+
+    def _opened(self, scope: Scope) -> Response | None:
+        """The address with the token, as a person opens it first: it becomes a cookie."""
+        given = QueryParams(scope["query_string"]).get("token", "")
+        if scope["method"] != "GET" or not is_token(given, self._policy):
+            return None
+        if why_not_host(Headers(scope=scope).get("host", ""), self._policy) is not None:
+            return None
+        cookie = token_cookie(self._policy, scope["scheme"] == "https")
+        headers = {"location": "/", "set-cookie": cookie, "cache-control": "no-store"}
+        return Response(None, HTTPStatus.SEE_OTHER, headers)
 
 
 def _why_not_size(headers: Headers) -> Refusal | None:
@@ -166,5 +219,5 @@ class _Bounded:
 
 
 def hosts_of(addresses: Iterable[str]) -> frozenset[str]:
-    """Names in HOST or HOST:PORT, as `WebPolicy.hosts` wants them."""
-    return frozenset(host_name(each) for each in addresses if each)
+    """Names in HOST or HOST:PORT, as `WebPolicy.hosts` wants them; every address is no name."""
+    return frozenset(host_name(each) for each in addresses if each) - _EVERYWHERE

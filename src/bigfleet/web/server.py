@@ -9,11 +9,16 @@ import logging
 import os
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from bigfleet.model.provider_calls import Peer
+from bigfleet.web.safety import PEER
 
 #: Open connections; streams are at most 256 of them.
 MOST_CONNECTIONS = 512
@@ -22,6 +27,24 @@ KEEP_ALIVE_SECONDS = 30
 STOP_SECONDS = 1
 #: Bytes of a request line and its headers.
 LARGEST_HEAD = 16 * 1024
+
+
+class _Protocol(H11Protocol):
+    """Tells the application by which certificate a request comes."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if (secured := transport.get_extra_info("ssl_object")) is not None:
+            self.app_state = {**self.app_state, PEER: peer_in(secured.getpeercert() or {})}
+
+
+def peer_in(certificate: Mapping[str, Any]) -> Peer:
+    """Several `bigfleet:` names are as good as none; without a certificate nobody is known."""
+    if not certificate:
+        return Peer()
+    names = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "URI"]
+    ours = [name for name in names if name.startswith("bigfleet:")]
+    return Peer(ours[0] if len(ours) == 1 else None, authenticated=True)
 
 
 class _Uvicorn(uvicorn.Server):
@@ -52,7 +75,7 @@ class WebServer:
         tls = self._tls
         config = uvicorn.Config(
             self._app,
-            http="h11",
+            http=_Protocol,
             ws="none",
             lifespan="off",
             log_config=None,

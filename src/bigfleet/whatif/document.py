@@ -43,8 +43,7 @@ def document_of(answer: WhatIfAnswer) -> Document:
 
 def _settling(settling: Settling) -> Document:
     return {
-        "latencies": settling.latencies.texts,
-        "assumedLatencies": Latencies(settling.latencies.assumed).texts,
+        **latencies_document(settling.latencies),
         "shortAtFirst": settling.short_at_first,
         "recovered": settling.recovered,
         "waits": [
@@ -58,6 +57,12 @@ def _settling(settling: Settling) -> Document:
             for wait in settling.waits
         ],
     }
+
+
+def latencies_document(latencies: Latencies) -> Document:
+    measured = {"latencySamples": dict(latencies.samples)} if latencies.samples else {}
+    assumed = Latencies(latencies.assumed).texts
+    return {"latencies": latencies.texts, **measured, "assumedLatencies": assumed}
 
 
 def _rest(rest: SettledSide) -> Document:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bigfleet.fleetfile import load_fleet, machine_line, need_line
 from bigfleet.fleetfile.yaml_dialect import decode_yaml
+from bigfleet.model.counted_ids import counted_id, is_counted
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed
 from bigfleet.model.machines import CapacityType, MachineState
@@ -42,7 +43,6 @@ _STATES = {state.name.lower(): state for state in MachineState if state}
 _CAPACITIES = {kind.name.lower().replace("_", ""): kind for kind in CapacityType if kind}
 _LABEL = "label."
 _PRIORITY = re.compile(r"priority(>=|<=|=)(-?[0-9]{1,10})")
-_NUMBER = re.compile(r"\{0+\}")
 
 
 class BadEdit(ValueError):
@@ -232,9 +232,9 @@ def _machines_add(said: object) -> Edit:
         raise BadEdit(f"count: {count!r}: write a whole number from 1 to {MOST_ADDED_MACHINES}")
     if found := sorted({"zones", "racks"} & record.keys()):
         raise BadEdit(f"{found[0]}: write one machines-add for each zone or rack")
-    if count > 1 and not _NUMBER.search(pattern):
+    if count > 1 and not is_counted(pattern):
         raise BadEdit(f"id: {pattern!r}: where does the number go? write it as od-{{000}}")
-    record["id"] = _NUMBER.sub("0", pattern)
+    record["id"] = counted_id(pattern, 0)
     template = _fleet_of(machines=[record]).machines[0]
     if template.marks != type(template.marks)():
         raise BadEdit("held, overdue, empty and idleSince are not for machines that are added")

@@ -5,6 +5,8 @@ import { formatAddress } from "./router";
 
 export const API = "/api/v1";
 const DEADLINE_MILLISECONDS = 10_000;
+/** For questions about a past cycle: it is read from the journal and decided again. */
+export const PAST_DEADLINE = 40_000;
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined | null>>;
 
@@ -69,8 +71,8 @@ async function answer(route: string, init: RequestInit & { deadline?: number }):
   return response;
 }
 
-export async function getJson<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  const response = await answer(routeOf(path, query), { signal, headers: { accept: "application/json" } });
+export async function getJson<T>(path: string, query: Query = {}, signal?: AbortSignal, deadline?: number): Promise<T> {
+  const response = await answer(routeOf(path, query), { signal, deadline, headers: { accept: "application/json" } });
   return (await response.json()) as T;
 }
 
@@ -115,7 +117,7 @@ function asApiError(cause: unknown, route: string): ApiError {
 export function useApi<T>(
   path: string | null,
   query: Query = {},
-  options: { version?: unknown; every?: number } = {},
+  options: { version?: unknown; every?: number; deadline?: number } = {},
 ): Loaded<T> {
   const route = path === null ? null : routeOf(path, query);
   const [state, setState] = useState<{ route: string | null; data?: T; error?: ApiError; loading: boolean; loadedAt: number }>(
@@ -132,7 +134,7 @@ export function useApi<T>(
     setState((before) =>
       before.route === route ? { ...before, loading: true } : { route, loading: true, loadedAt: 0 },
     );
-    getJson<T>(path, queryNow.current, abort.signal).then(
+    getJson<T>(path, queryNow.current, abort.signal, options.deadline).then(
       (data) => setState({ route, data, loading: false, loadedAt: Date.now() }),
       (cause: unknown) => {
         if (abort.signal.aborted) return;

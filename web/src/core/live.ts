@@ -14,6 +14,7 @@ type Handler = (data: unknown) => void;
 const ALWAYS: readonly Topic[] = ["overview", "decisions", "alerts"];
 const DECISIONS_KEPT = 200;
 const SAMPLES_KEPT = 3600;
+const PARK_AFTER = 30_000;
 
 export interface Sample {
   seconds: number;
@@ -43,6 +44,8 @@ let retryTimer = 0;
 let topicTimer = 0;
 let connectedTopics = "";
 let mapOrder = "zone";
+let isParked = false;
+let parkTimer = 0;
 
 const happened = (what: Happening): void => connection.set((before) => next(before, what));
 
@@ -56,7 +59,7 @@ function wantedTopics(): string {
 export function orderMapBy(by: string): void {
   if (by === mapOrder) return;
   mapOrder = by;
-  if (connectedTopics.split(",").includes("map")) connect();
+  if (!isParked && connectedTopics.split(",").includes("map")) connect();
 }
 
 /** New decisions before those already shown; a row that came again (its outcome is known) replaces the old one. */
@@ -134,7 +137,15 @@ async function read(topics: string, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Closed until the tab is looked at again; it then resumes with what it missed. */
+function park(): void {
+  isParked = true;
+  window.clearTimeout(retryTimer);
+  abort?.abort();
+}
+
 function connect(): void {
+  isParked = false;
   window.clearTimeout(retryTimer);
   abort?.abort();
   const mine = new AbortController();
@@ -152,7 +163,7 @@ function connect(): void {
 function topicsChanged(): void {
   window.clearTimeout(topicTimer);
   topicTimer = window.setTimeout(() => {
-    if (abort && wantedTopics() !== connectedTopics) connect();
+    if (abort && !isParked && wantedTopics() !== connectedTopics) connect();
   }, 50);
 }
 
@@ -162,9 +173,15 @@ export function startLive(): void {
   window.setInterval(() => happened({ kind: "tick", at: Date.now() }), 1000);
   // A laptop that wakes up: look at once, not after the rest of a long retry.
   const wake = (): void => {
-    if (document.visibilityState === "visible" && connection.get().phase === "offline") connect();
+    if (document.visibilityState === "visible" && (isParked || connection.get().phase === "offline")) connect();
+  };
+  // A browser opens six connections to one server: tabs in the background must not hold them all.
+  const parkLater = (): void => {
+    window.clearTimeout(parkTimer);
+    if (document.visibilityState === "hidden") parkTimer = window.setTimeout(park, PARK_AFTER);
   };
   document.addEventListener("visibilitychange", wake);
+  document.addEventListener("visibilitychange", parkLater);
   window.addEventListener("online", wake);
 }
 

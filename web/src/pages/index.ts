@@ -22,7 +22,10 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
   { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], past: true, load: () => import("./map") },
+  { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], past: true, load: () => import("./needs") },
+  { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], past: true, load: () => import("./decisions") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
+  { title: "Clusters", icon: "clusters", key: "c", paths: ["/clusters", "/clusters/:id"], load: () => import("./clusters") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {

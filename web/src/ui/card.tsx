@@ -1,5 +1,5 @@
 // Cards and tiles. Every card names the route its numbers come from and the command that prints them.
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { Command } from "./basics";
 import { Icon } from "./icons";
 import { Boundary } from "./states";
@@ -12,11 +12,23 @@ export interface Source {
   promql?: string;
 }
 
+const MARGIN = 8;
+
 /** A small panel below its button; Escape, or leaving it, closes it. */
 export function Popover({ label, icon, children }: { label: string; icon: ReactNode; children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const id = useId();
+  useLayoutEffect(() => {
+    // Below its button as far as the window allows.
+    const own = panel.current;
+    if (!open || !own) return;
+    own.style.translate = "0";
+    const { left, right } = own.getBoundingClientRect();
+    const room = document.documentElement.clientWidth - MARGIN;
+    own.style.translate = `${left < MARGIN ? MARGIN - left : right > room ? room - right : 0}px`;
+  }, [open]);
   useEffect(() => {
     if (!open) return;
     const outside = (event: Event): void => {
@@ -42,7 +54,7 @@ export function Popover({ label, icon, children }: { label: string; icon: ReactN
       <button type="button" className="icon-button small" aria-label={label} data-tip={open ? undefined : label} aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
         {icon}
       </button>
-      <div id={id} className="popover-panel" hidden={!open}>{open && children}</div>
+      <div ref={panel} id={id} className="popover-panel" hidden={!open}>{open && children}</div>
     </div>
   );
 }
@@ -99,7 +111,7 @@ export function Tile({ title, source, value, note, tone = "", children }: {
 }) {
   const id = useId();
   return (
-    <section className={`tile ${tone}`} aria-labelledby={id}>
+    <div className={`tile ${tone}`} role="group" aria-labelledby={id}>
       <header className="card-head">
         <h2 id={id}>{title}</h2>
         {source && <Sources title={title} source={source} />}
@@ -107,6 +119,6 @@ export function Tile({ title, source, value, note, tone = "", children }: {
       <div className="tile-value">{value}</div>
       <div className="tile-note">{note}</div>
       {children && <div className="tile-foot">{children}</div>}
-    </section>
+    </div>
   );
 }

@@ -79,6 +79,8 @@ export function TooltipLayer() {
       const found = (event.target as Element).closest?.<HTMLElement>("[data-tip]") ?? null;
       if (found === target) return;
       hide();
+      // A click focuses too; who clicked has read it.
+      if (event.type === "focusin" && !found?.matches(":focus-visible")) return;
       const text = found?.dataset.tip;
       if (!found || !text) return;
       target = found;

@@ -1,7 +1,7 @@
 // A real table for any number of rows: only those in sight are in the document.
 // Arrow keys move between rows, Enter opens one, headings sort.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useRef } from "react";
 
 export interface Column<Row> {
   key: string;
@@ -46,15 +46,26 @@ interface TableProps<Row> {
   /** Called when the end comes into sight: load more. */
   onEnd?: () => void;
   rowClass?: (row: Row) => string;
+  /** A row that is one cell over all columns, such as the heading of a group; null: an ordinary row. */
+  span?: (row: Row) => ReactNode | null;
+  /** Of rows that are not as high as the others. */
+  heightOf?: (row: Row) => number;
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, rowHeight = 34, maxHeight = "70vh", onEnd } = props;
+  const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, rowHeight = 34, maxHeight = "70vh", onEnd, span, heightOf } = props;
   const box = useRef<HTMLDivElement>(null);
+  const heightAt = (index: number): number => {
+    const row = rows[index];
+    return row !== undefined && heightOf ? heightOf(row) : rowHeight;
+  };
+  // A new function for new rows: heights are looked up again.
+  const keyAt = useCallback((index: number) => index, [heightOf ? rows : null]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
-    estimateSize: () => rowHeight,
+    estimateSize: heightAt,
+    getItemKey: keyAt,
     overscan: 12,
     initialRect: { width: 800, height: 600 },
   });
@@ -68,7 +79,13 @@ export function Table<Row>(props: TableProps<Row>) {
     if (atEnd && rows.length > 0) onEnd?.();
   }, [atEnd, rows.length, onEnd]);
 
-  const focusRow = (index: number): void => {
+  const isSpan = (index: number): boolean => {
+    const row = rows[index];
+    return row !== undefined && (span?.(row) ?? null) !== null;
+  };
+  const focusRow = (wanted: number, step: number): void => {
+    let index = wanted;
+    while (isSpan(index)) index += step;
     if (index < 0 || index >= rows.length) return;
     virtual.scrollToIndex(index);
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`tr[data-index="${index}"]`)?.focus());
@@ -83,12 +100,13 @@ export function Table<Row>(props: TableProps<Row>) {
     const move = moves[event.key];
     if (move !== undefined) {
       event.preventDefault();
-      focusRow(move);
+      focusRow(move, move > index || move === 0 ? 1 : -1);
     } else if (event.key === "Enter" && onOpen) {
       event.preventDefault();
       onOpen(row);
     }
   };
+  const firstOpen = items.find((item) => !isSpan(item.index))?.index;
   const width = columns.reduce((sum, column) => sum + column.width, 0);
 
   return (
@@ -118,6 +136,13 @@ export function Table<Row>(props: TableProps<Row>) {
             const row = rows[item.index];
             if (row === undefined) return null;
             const key = rowKey(row);
+            const whole = span?.(row) ?? null;
+            if (whole !== null)
+              return (
+                <tr key={key} data-index={item.index} aria-rowindex={item.index + 2} className={`spans ${props.rowClass?.(row) ?? ""}`} style={{ height: item.size }}>
+                  <td colSpan={columns.length}>{whole}</td>
+                </tr>
+              );
             return (
               <tr
                 key={key}
@@ -125,8 +150,8 @@ export function Table<Row>(props: TableProps<Row>) {
                 aria-rowindex={item.index + 2}
                 aria-selected={selected === undefined ? undefined : selected === key}
                 className={`${onOpen ? "opens" : ""} ${props.rowClass?.(row) ?? ""}`}
-                tabIndex={onOpen ? (item.index === (first?.index ?? 0) || selected === key ? 0 : -1) : undefined}
-                style={{ height: rowHeight }}
+                tabIndex={onOpen ? (item.index === firstOpen || selected === key ? 0 : -1) : undefined}
+                style={{ height: item.size }}
                 onClick={(event) => {
                   if (onOpen && !(event.target as Element).closest("a, button, input")) onOpen(row);
                 }}

@@ -14,7 +14,7 @@ from bigfleet.model.errors import BadInput, Problem
 
 SECTIONS = (
     *("shard", "coordinator", "operator", "podwatch", "provider", "up"),
-    *("tls", "log", "cli"),
+    *("tls", "log", "web", "cli"),
 )
 #: A config file with every key has 20,000.
 _MOST_CHARACTERS = 1_000_000

@@ -182,6 +182,19 @@ def present_text(machine_id: str, view: "MachineView | None", now: Instant) -> s
     )
 
 
+def story_document(
+    told: "Mapping[str, MachineStory]", machine: "MachineView | None"
+) -> dict[str, Any]:
+    from bigfleet.wire.machine_views import MACHINE_VIEW
+    from bigfleet.wire.shard_views import EVENT
+
+    now = {"machine": MACHINE_VIEW.document(machine)} if machine else {}
+    parts = ((shard, event) for shard, story in told.items() for event in story.events)
+    events = [{**EVENT.document(event), "shardId": shard} for shard, event in parts]
+    events.sort(key=lambda event: event["atUnixNanos"])
+    return {**now, "events": events, "truncated": any(s.truncated for s in told.values())}
+
+
 def show_stories(page: Page, told: "Mapping[str, MachineStory]") -> None:
     """Of a machine that moved between shards, each of them tells its part."""
     table = story_table(told)

@@ -19,7 +19,8 @@ from bigfleet.cli.object_names import (
 from bigfleet.cli.output import shows
 from bigfleet.cli.request_options import EXIT_UNREACHABLE
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
-from bigfleet.cli.terminal import plain
+from bigfleet.cli.sources import Source, takes_source
+from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, ask_owner, known_in, not_found_text
 
 if TYPE_CHECKING:
@@ -139,30 +140,39 @@ list_machines.help = f"{list_machines.help}\n{SYNTAX}"
 @machines.command()
 @shard_verb
 @shows(lambda: _tables().STORY_COLUMNS)
+@takes_source
 @click.argument("machine_id", metavar="ID", type=MACHINE)
 @click.option("--limit", type=click.IntRange(0), default=0, help="How many of the newest; 0: all.")
-def story(connection: Connection, machine_id: str, limit: int) -> None:
+def story(connection: Connection, source: Source, machine_id: str, limit: int) -> None:
     """What touched a machine, oldest first.
 
     Decisions, calls to the provider, changes of state, people. A machine that is gone keeps its
-    story for a while.
+    story for a while; a journal (--journal) keeps it as long as its files, and tells it up to the
+    cycle or time --at.
+
+    \b
+    Examples:
+      bigfleet machines story od-0117
+      bigfleet machines story od-0117 --journal data/journal --at 2026-03-14T03:00:10Z
     """
-    from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories
+    if source.fleet is not None:
+        raise refuse(["--fleet: a fleet file has no stories; ask a shard, or --journal DIR"])
+    if source.journal is not None:
+        from bigfleet.cli.shard_verbs.recorded_stories import print_recorded
+
+        print_recorded(connection, source, machine_id, limit)
+        return
+    if source.at is not None:
+        raise refuse(["--at: the past is in the journal; add --journal DIR"])
+    from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories, story_document
     from bigfleet.cli.tables import Page, write_json
-    from bigfleet.wire.machine_views import MACHINE_VIEW
-    from bigfleet.wire.shard_views import EVENT
 
     answers = _stories_of(connection, machine_id, limit)
     told = answers.said
     machine = next((story.machine for story in told.values() if story.machine), None)
     if connection.json:
-        now = {"machine": MACHINE_VIEW.document(machine)} if machine else {}
-        parts = ((shard, event) for shard, story in told.items() for event in story.events)
-        events = [{**EVENT.document(event), "shardId": shard} for shard, event in parts]
-        events.sort(key=lambda event: event["atUnixNanos"])
-        cut = any(story.truncated for story in told.values())
         rest = {"shards": sorted(told), **answers.document()}
-        write_json({**now, "events": events, "truncated": cut, **rest}, connection.now)
+        write_json({**story_document(told, machine), **rest}, connection.now)
     else:
         page = Page.on_stdout(connection.color)
         page.say(present_text(machine_id, machine, connection.now), "bold")

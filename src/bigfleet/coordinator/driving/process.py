@@ -100,6 +100,10 @@ class CoordinatorProcess(Process):
         return self._endpoint.port
 
     @property
+    def name(self) -> str:
+        return self._settings.id
+
+    @property
     def shutdown_grace(self) -> float:
         return self._settings.shutdown_grace
 

@@ -114,6 +114,10 @@ class ShardProcess(Process):
         return self._endpoint.port
 
     @property
+    def name(self) -> str:
+        return self.state.settings.id
+
+    @property
     def shutdown_grace(self) -> float:
         return self.state.settings.shutdown_grace
 

@@ -27,6 +27,8 @@ from bigfleet.model.watch_events import (
     MapLegend,
 )
 
+#: The highest price that fits: some four thousand dollars an hour.
+_MOST_MICROS = 2**32 - 1
 #: Dollars per hour up to which each bucket goes; the last has no end.
 PRICES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 _FIXED = (
@@ -75,25 +77,25 @@ class Names:
 
 
 class OfferingNumbers:
-    """Type, zone, rack and price bucket of every row of a table of offerings."""
+    """Type, zone, rack, price bucket and price of every row of a table of offerings."""
 
     def __init__(self, types: Names, zones: Names, racks: Names) -> None:
         self._names = (types, zones, racks)
         self._tables: Tables | None = None
-        self.columns: Int64s = np.zeros((0, 4), np.int64)
+        self.columns: Int64s = np.zeros((0, 5), np.int64)
 
     def look_at(self, tables: Tables) -> Int64s:
         """A row per offering; only new ones are looked at."""
         rows = tables.offerings.table.rows
         if tables is not self._tables:
-            self._tables, self.columns = tables, np.zeros((0, 4), np.int64)
+            self._tables, self.columns = tables, np.zeros((0, 5), np.int64)
         done, total = len(self.columns), len(rows)
         if done < total:
             fresh = np.array([self._numbers(each) for each in rows[done:total]], np.int64)
             self.columns = np.concatenate((self.columns, fresh))
         return self.columns
 
-    def _numbers(self, offering: Offering) -> tuple[int, int, int, int]:
+    def _numbers(self, offering: Offering) -> tuple[int, int, int, int, int]:
         types, zones, racks = self._names
         rack = next((value for key, value in offering.labels if key == RACK_KEY), "")
         price = int(np.searchsorted(PRICES, offering.price_per_hour))
@@ -102,6 +104,7 @@ class OfferingNumbers:
             zones.number(offering.zone),
             racks.number(rack),
             price,
+            min(round(offering.price_per_hour * 1_000_000), _MOST_MICROS),
         )
 
 
@@ -157,6 +160,7 @@ class MapMaker:
             "zoneIdx": offered[:, 1],
             "rackIdx": offered[:, 2],
             "priceBucket": offered[:, 3],
+            "priceMicros": offered[:, 4],
             "priorityClass": np.where(live.cluster >= 0, self._classes(snapshot), 0),
             "flags": _flags(seen),
             "providerIdx": providers[live.source],

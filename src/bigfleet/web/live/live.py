@@ -23,6 +23,7 @@ from bigfleet.web.live.overview import Coordination
 from bigfleet.web.live.rings import Rings
 from bigfleet.web.live.seen import Seen
 from bigfleet.web.live.statuses import status_of
+from bigfleet.web.members import Members
 from bigfleet.web.need_documents import NeedDocuments
 from bigfleet.wire.shard_admin import ShardAdminClient
 
@@ -46,8 +47,14 @@ MAP_SECONDS = 10.0
 
 
 class Live:
-    def __init__(self, fleet: Fleet, rings: Rings, log: Log) -> None:
+    def __init__(
+        self, fleet: Fleet, rings: Rings, log: Log, members: Members | None = None
+    ) -> None:
+        """`members`: shards that come and go; None: those of the fleet stay."""
         self.fleet = fleet
+        self._members = members
+        #: Whom each shard's tasks ask.
+        self._followed: dict[str, ShardAdminClient] = {}
         self.rings = rings
         self.hub = Hub(fleet.clock.now(), TOPICS)
         self.seen = Seen()
@@ -149,8 +156,11 @@ class Live:
                 wanted[f"needs {name}"] = partial(self._follow_needs, name, client)
             if wants_map:
                 wanted[f"map {name}"] = partial(self._follow_map, name, client)
-        for key in [key for key in self._tasks if " " in key and key not in wanted]:
-            self._tasks.pop(key).cancel()
+        moved = {name for name, client in known.items() if self._followed.get(name) is not client}
+        self._followed = known
+        for key in [key for key in self._tasks if " " in key]:
+            if key not in wanted or key.partition(" ")[2] in moved:
+                self._tasks.pop(key).cancel()
         if not wants_map and self.maps.shards:
             self.maps.forget()
         for key, work in wanted.items():
@@ -264,8 +274,24 @@ class Live:
 
     async def _look_often(self) -> None:
         while True:
+            await self._refresh_members()
             self.seen.coordination = await self._looked()
             await self.fleet.clock.sleep(COORDINATOR_SECONDS)
+
+    async def _refresh_members(self) -> None:
+        if self._members is None:
+            return
+        try:
+            left = await self._members.refresh()
+        except Rejected as problem:
+            self._log.warning("web.members", msg=f"who belongs to the fleet: {problem.text}")
+            return
+        for name in left:
+            self.seen.on_left(name)
+            async with self._map_turn:
+                self._tell_map(self.maps.drop(name))
+        if left:
+            self._tell_overview(self._now())
 
     async def _looked(self) -> Coordination:
         coordinator = self.fleet.coordinator

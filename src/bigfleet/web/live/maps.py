@@ -22,7 +22,7 @@ By = Literal["zone", "provider", "cluster", "type"]
 BYS: tuple[By, ...] = get_args(By)
 VERSION = 1
 #: What a page is told of every machine, in this order; the rest is for groups.
-SHOWN = MAP_COLUMNS[:8]
+SHOWN = MAP_COLUMNS[:9]
 #: Columns whose numbers mean names, and what the legend calls them.
 _NAMED = {
     "state": "state",

@@ -21,8 +21,8 @@ const NONE: Record<Colouring, string> = { state: "unknown", cluster: "no cluster
 
 /** From pale to strong, readable on both themes. */
 const RAMP: Record<"light" | "dark", readonly string[]> = {
-  light: ["#7f92c4", "#6b83c9", "#5a73cd", "#4c62cc", "#4552c4", "#4343b5", "#4436a2", "#432a8c", "#3f2074", "#38185c", "#2f1146", "#250b33"],
-  dark: ["#4a5685", "#4f639f", "#5673b8", "#5f85cf", "#6a98e2", "#78abef", "#8abdf7", "#9ecefb", "#b3dcfd", "#c8e8fe", "#dcf2ff", "#eefaff"],
+  light: ["#7f92c4", "#6b83c9", "#5a73cd", "#4c62cc", "#4552c4", "#4343b5", "#4436a2", "#432a8c", "#3f2074"],
+  dark: ["#4a5685", "#4f639f", "#5673b8", "#5f85cf", "#6a98e2", "#78abef", "#8abdf7", "#9ecefb", "#b3dcfd"],
 };
 const rampColour = (nth: number, of: number): string => {
   const ramp = RAMP[shown.get().theme];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ageColumn, legendOf, mix, pixel, priceName, tableOf } from "./colours";
-import { parseMap } from "./data";
+import { FleetMap, parseMap } from "./data";
 import { layoutOf, orderOf } from "./layout";
 import { around, placesOf, Squares } from "./paint";
 import { cyclesOf, journalRange } from "./journal-range";
@@ -76,6 +76,11 @@ test("the table says the same as the map", () => {
 test("a selection's cost is a bound where the map has only buckets", () => {
   const totals = totalsOf(map, Uint32Array.of(0, 2)); // Speculative and Idle
   expect(totals).toMatchObject({ machines: 2, isBound: true, dollars: 0.05 });
+});
+
+test("a selection's cost is exact where the map has prices", () => {
+  const priced = new FleetMap(map.header, new Map([...map.columns, ["priceMicros", new Uint32Array(80).fill(380_000)]]), new Uint32Array(80), new Uint8Array());
+  expect(totalsOf(priced, Uint32Array.of(0, 1, 2))).toMatchObject({ machines: 3, isBound: false, dollars: 0.76 });
 });
 
 test("the cycles of a journal are those that every shard keeps", () => {

@@ -1,5 +1,5 @@
 // Time: any cycle the journal keeps, played at 1 to 60 cycles a second.
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useApi } from "../../core/api";
 import { count } from "../../core/format";
 import { useResets } from "../../core/live";
@@ -8,6 +8,7 @@ import type { Status } from "../../core/types";
 import { Button, Select } from "../../ui/basics";
 import { cyclesOf } from "./journal-range";
 
+const LEAST_PAUSE = 200;
 const SPEEDS = ["1", "2", "5", "10", "30", "60"] as const;
 
 export function Scrub({ loading, liveCycle, notBefore }: { loading: boolean; liveCycle: number; notBefore: number }) {
@@ -15,21 +16,24 @@ export function Scrub({ loading, liveCycle, notBefore }: { loading: boolean; liv
   const status = useApi<Status>("/status", {}, { version: useResets(), every: 10_000 });
   const [speed, setSpeed] = useState<(typeof SPEEDS)[number]>("1");
   const [playing, setPlaying] = useState(false);
+  const shownAt = useRef(0);
   const range = cyclesOf(status.data, notBefore);
   const last = Math.max(range?.last ?? 0, at === null ? liveCycle : 0);
 
   useEffect(() => {
-    // One step a second at 1x; above 4x several cycles at once: a picture every quarter of a second.
+    // Pictures that take longer than the pace are skipped: the pace holds.
     if (!playing || at === null || loading || !range) return;
     const perSecond = Number(speed);
-    const step = Math.max(1, Math.round(perSecond / 4));
+    const pause = Math.max(LEAST_PAUSE, 1000 / perSecond);
     const timer = window.setTimeout(() => {
-      const next = at + step;
+      const now = performance.now();
+      const next = at + Math.max(1, Math.round(((now - shownAt.current) / 1000) * perSecond));
+      shownAt.current = now;
       if (next >= range.last) {
         setPlaying(false);
         setQuery({ at: undefined });
       } else setQuery({ at: String(next) });
-    }, (step / perSecond) * 1000);
+    }, pause);
     return () => window.clearTimeout(timer);
   }, [playing, at, loading, speed, range]);
 
@@ -42,6 +46,7 @@ export function Scrub({ loading, liveCycle, notBefore }: { loading: boolean; liv
         icon={playing ? "pause" : "play"}
         onClick={() => {
           if (!playing && at === null) setQuery({ at: String(Math.max(range.first, range.last - 300)) }, { push: true });
+          shownAt.current = performance.now();
           setPlaying(!playing);
         }}
       >

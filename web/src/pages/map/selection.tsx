@@ -1,5 +1,5 @@
 // What was selected by dragging: totals, cost, and what would happen without it.
-import { count, money, perHour, plural } from "../../core/format";
+import { count, money, perHour, plural, precise } from "../../core/format";
 import { linkTo } from "../../core/router";
 import { Button, Link } from "../../ui/basics";
 import { Icon } from "../../ui/icons";
@@ -18,7 +18,7 @@ export function SelectionBar({ map, rows, onClear }: { map: FleetMap; rows: Uint
       <strong>{plural(totals.machines, "machine")}</strong>
       <span>{listed(totals.byState)}</span>
       <span className="dim"><bdi>{listed(totals.byCluster)}</bdi></span>
-      <span data-tip={totals.isBound ? "The map knows prices as buckets: this is their upper bound" : `$${totals.dollars} an hour`}>
+      <span data-tip={totals.isBound ? "The map knows prices as buckets: this is their upper bound" : `$${precise(totals.dollars)} an hour, billed`}>
         {Number.isFinite(totals.dollars) ? `${totals.isBound ? "at most " : ""}${perHour(totals.dollars)}` : `more than ${money(0)}/h`}
       </span>
       <span className="push row">

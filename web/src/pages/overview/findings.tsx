@@ -1,6 +1,7 @@
 // What someone should look at, and the rails that hold actions back.
 import * as format from "../../core/format";
 import { alerts } from "../../core/live";
+import { pauseId, pauseOwner, pauseReason, scopeText } from "../../core/pauses";
 import { useStore } from "../../core/store";
 import { useNow } from "../../core/time";
 import type { Finding, Overview, Pause } from "../../core/types";
@@ -37,16 +38,6 @@ export function Findings({ now }: { now: Overview }) {
   );
 }
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-
-/** What a pause stops, in words, from whichever fields the shard sent. */
-export function scopeOf(pause: Pause): string {
-  if (typeof pause.scope === "string" && pause.scope) return pause.scope;
-  const fields = ["cluster", "clusterId", "kind", "actionKind", "shardId"] as const;
-  const parts = fields.map((field) => text(pause[field])).filter(Boolean);
-  return parts.length > 0 ? parts.join(", ") : "all actions";
-}
-
 function Countdown({ nanos }: { nanos: number }) {
   const now = useNow();
   const left = (nanos / 1e6 - now) / 1000;
@@ -58,13 +49,13 @@ export function Rails({ pauses }: { pauses: readonly Pause[] }) {
   return (
     <section className="rails" aria-label="Pauses">
       {pauses.map((pause, index) => (
-        <div key={pause.id ?? index} className="rail">
+        <div key={pauseId(pause) || index} className="rail">
           <Icon name="pause" />
-          <strong>Paused: <bdi>{scopeOf(pause)}</bdi></strong>
-          <span><bdi>{text(pause.reason) || "no reason given"}</bdi></span>
-          <span className="push">by <bdi>{text(pause.owner) || "unknown"}</bdi></span>
+          <strong>Paused: <bdi>{scopeText(pause)}</bdi></strong>
+          <span><bdi>{pauseReason(pause) || "no reason given"}</bdi></span>
+          <span className="push">by <bdi>{pauseOwner(pause) || "unknown"}</bdi></span>
           <span>{pause.expiresUnixNanos ? <Countdown nanos={pause.expiresUnixNanos} /> : "until resumed"}</span>
-          <Command text="bigfleet resume" />
+          <Command text={`bigfleet resume ${pauseId(pause)} --reason WHY`} />
         </div>
       ))}
     </section>

@@ -1,0 +1,1 @@
+var e=[`met`,`arriving`,`blocked`,`short`];export{e as t};
