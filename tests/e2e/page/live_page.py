@@ -31,7 +31,8 @@ class LivePage:
 @contextmanager
 def served(folder: Path, *words: str) -> Iterator[LivePage]:
     """Ready: every shard has decided, and the page answers."""
-    command = [sys.executable, "-m", "bigfleet.cli.main", "up", "--headless", *words]
+    program = "from bigfleet.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "up", "--headless", *words]
     # Of its own: contexts and temporary files of a person who works here stay as they are.
     environment = {"XDG_CONFIG_HOME": str(folder / "config"), "TMPDIR": str(folder)}
     with subprocess.Popen(

@@ -7,7 +7,7 @@ from tests.e2e.page.live_page import LivePage
 from tests.e2e.page.watched import watching
 
 #: Every page that the navigation shows, by its path.
-PAGES = ("/",)
+PAGES = ("/", "/map", "/needs", "/decisions", "/machines", "/clusters")
 #: Above this a person notices.
 MOST_SHIFT = 0.1
 
