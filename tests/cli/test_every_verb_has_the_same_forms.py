@@ -214,6 +214,7 @@ def test_measures_are_a_list(capsys: pytest.CaptureFixture[str]) -> None:
         "MEASURE": "cycle, p99",
         "MEASURED": "2.5",
         "UNIT": "ms",
+        "RANGE": "",
         "BUDGET": "<= 3",
         "VERDICT": "met",
     }

@@ -41,6 +41,10 @@ REPORTED = {
     "cycle p99, at rest",
     "cycle p50, with roll-ups",
     "cycle p99, with roll-ups",
+    "cycle CPU p50, verifier off",
+    "cycle CPU p50, verifier on",
+    "cycle CPU p50, thrash watch off",
+    "cycle CPU p50, thrash watch on",
     "memory of the shard",
 }
 
@@ -49,6 +53,7 @@ REPORTED = {
 def run() -> dict[str, Measure]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bigfleet.bench.timing.INDICES", 5_000)
+        patch.setattr("bigfleet.bench.shard.rails.ROUNDS", 1)
         return {m.name: m for m in asyncio.run(measured(SMALL))}
 
 

@@ -83,3 +83,31 @@ def test_pages_that_were_used_for_a_moment_are_given_back() -> None:
     memory = FreedMemory()
     memory.returned(40 * MB, 200 * MB)
     assert memory.is_worth_returning(40 * MB, 230 * MB)
+
+
+def looks_until_a_return(memory: FreedMemory, free: int, resident: int) -> int:
+    looks = 1
+    while not memory.is_worth_returning(free, resident):
+        looks += 1
+    return looks
+
+
+def test_what_a_process_works_with_is_given_back_more_and_more_rarely() -> None:
+    """It is free whenever one looks, and taken again at once."""
+    memory, waited = FreedMemory(), []
+    for _ in range(9):
+        memory.returned(40 * MB, 200 * MB)
+        waited.append(looks_until_a_return(memory, 40 * MB, 230 * MB))
+    assert waited == [1, 2, 4, 8, 16, 32, 64, 121, 121]
+
+
+def test_memory_that_stayed_away_is_given_back_at_the_next_look_again() -> None:
+    memory = FreedMemory()
+    for _ in range(4):
+        memory.returned(40 * MB, 200 * MB)
+        looks_until_a_return(memory, 40 * MB, 230 * MB)
+    memory.returned(40 * MB, 200 * MB)
+    assert not any(memory.is_worth_returning(40 * MB, 205 * MB) for _ in range(200))
+    assert memory.is_worth_returning(60 * MB, 225 * MB)
+    memory.returned(40 * MB, 200 * MB)
+    assert memory.is_worth_returning(60 * MB, 225 * MB)

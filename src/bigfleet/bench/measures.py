@@ -21,6 +21,8 @@ class Measure:
     unit: str
     at_most: float | None = None
     at_least: float | None = None
+    #: What is measured lies within; None: it is taken as it is.
+    interval: tuple[float, float] | None = None
 
     @property
     def budget(self) -> str:
@@ -30,21 +32,36 @@ class Measure:
 
     @property
     def verdict(self) -> str:
-        """Empty where there is no budget."""
+        """Empty where there is no budget; open where the interval has the budget within."""
+        low, high = self.interval or (self.value, self.value)
         if self.at_most is not None:
-            return "met" if self.value <= self.at_most else "missed"
+            return "met" if high <= self.at_most else "missed" if low > self.at_most else "open"
         if self.at_least is not None:
-            return "met" if self.value >= self.at_least else "missed"
+            return "met" if low >= self.at_least else "missed" if high < self.at_least else "open"
         return ""
+
+    @property
+    def range(self) -> str:
+        """The interval, as it is printed."""
+        return "" if self.interval is None else "{:,.1f} to {:,.1f}".format(*self.interval)
 
 
 def document_of(measures: Sequence[Measure], **about: object) -> dict[str, object]:
     """For programs: what was measured on, then the rows."""
-    rows = [
-        {"name": m.name, "value": m.value, "unit": m.unit, "budget": m.budget, "verdict": m.verdict}
-        for m in measures
-    ]
-    return {**about, "measures": rows}
+    return {**about, "measures": [_row(measure) for measure in measures]}
+
+
+def _row(measure: Measure) -> dict[str, object]:
+    row: dict[str, object] = {
+        "name": measure.name,
+        "value": measure.value,
+        "unit": measure.unit,
+        "budget": measure.budget,
+        "verdict": measure.verdict,
+    }
+    if measure.interval is not None:
+        row["low"], row["high"] = measure.interval
+    return row
 
 
 def percentile(values: Sequence[float], part: float) -> float:

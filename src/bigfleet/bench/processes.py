@@ -7,12 +7,14 @@ standard input and answers with a line of JSON.
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from bigfleet.edge.allocator import SETTINGS
 from bigfleet.edge.process_usage import cpu_seconds, resident_bytes
 
 
@@ -24,12 +26,18 @@ class LoadTestFailed(Exception):
 _LONGEST_LINE = 16 * 2**20
 
 
-async def answer_lines(told: Callable[[], Mapping[str, object]]) -> None:
-    """In the child: an answer to every line on standard input, until it is closed."""
+async def answer_lines(
+    told: Callable[[], Mapping[str, object]], heard: Callable[[str], None] = lambda line: None
+) -> None:
+    """In the child: an answer to every line on standard input, until it is closed.
+
+    `heard` is told what the line says, before.
+    """
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-    while await lines.readline():
+    while line := await lines.readline():
+        heard(line.decode().strip())
         sys.stdout.write(json.dumps(told()) + "\n")
         sys.stdout.flush()
 
@@ -41,10 +49,10 @@ class Child:
         self._process = process
         self._name = name
 
-    async def ask(self) -> dict[str, Any]:
+    async def ask(self, said: str = "") -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(b"\n")
+        self._process.stdin.write(said.encode() + b"\n")
         line = await self._process.stdout.readline()
         if not line:
             code = await self._process.wait()
@@ -63,7 +71,7 @@ class Child:
 
 @asynccontextmanager
 async def child(module: str, name: str, *arguments: str) -> AsyncIterator[Child]:
-    """Runs `main` of a module; ended when the block is left."""
+    """Runs `main` of a module, with the allocator of a daemon; ended when the block is left."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -72,6 +80,7 @@ async def child(module: str, name: str, *arguments: str) -> AsyncIterator[Child]
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=_LONGEST_LINE,
+        env={**SETTINGS, **os.environ},
     )
     try:
         yield Child(process, name)

@@ -30,7 +30,7 @@ CHECKED_ELSEWHERE = "The comparison with the slow reference is part of the test 
 
 
 class WithLoadTests(click.Command):
-    """`bench provider`, `shard`, `coordinator`, `operator`, `journal` have options of their own."""
+    """`bench provider`, `shard`, `coordinator` and the like have options of their own."""
 
     def make_context(
         self,
@@ -48,6 +48,8 @@ class WithLoadTests(click.Command):
                 from bigfleet.cli.load_tests import coordinator as load_test
             case ["operator"]:
                 from bigfleet.cli.load_tests import operator as load_test
+            case ["web"]:
+                from bigfleet.cli.web_bench import web as load_test
             case ["journal"]:
                 from bigfleet.cli.load_tests import journal as load_test
             case _:
@@ -100,8 +102,9 @@ def bench(
 
     `bigfleet bench shard` loads a shard with operators and a provider instead, `bigfleet bench
     coordinator` a coordinator with shards, `bigfleet bench provider` measures a provider on the
-    SDK, `bigfleet bench operator` the roll-up of a cluster, `bigfleet bench journal` what recording
-    costs and how soon why and what-if answer; their options are their own.
+    SDK, `bigfleet bench operator` the roll-up of a cluster, `bigfleet bench web` the page, and
+    `bigfleet bench journal` what recording costs and how soon why and what-if answer; their options
+    are their own.
     """
     if list_shapes:
         _print_shapes()

@@ -134,7 +134,8 @@ def shard(
     """Load one shard and measure cycles, stalls, memory and the way from roll-up to Configure.
 
     Four phases: at rest; with roll-ups; at rest with clusters that ask for a machine each; with
-    both. The exit code is 0 with every verdict, because a busy machine is not a defect.
+    both. Then cycles with the verifier on and off, and with the watch for thrash on and off. The
+    exit code is 0 with every verdict, because a busy machine is not a defect.
     """
     scale = FULL if full else ShardScale(machines, sessions, rows, rollups_per_second, seconds)
     if scale.sessions * scale.bound + scale.idle > scale.machines:
@@ -174,23 +175,53 @@ def operator(requests: int) -> None:
     help="Multiply the size of the shape.",
 )
 @click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    type=click.Choice(journal_bench.PARTS),
+    help="Measure only this part; may be repeated.",
+)
+@click.option(
     "--cycles",
     type=click.IntRange(1),
-    default=40,
+    default=120,
     show_default=True,
     help="Measured, with the journal on, and as many with it off.",
 )
+@click.option(
+    "--diff-cycles",
+    type=click.IntRange(1),
+    default=7_200,
+    show_default=True,
+    help="Cycles of a second in the journal that is compared.",
+)
 @prints_measures
-def journal(shape: str, scale: float, cycles: int) -> None:
-    """Measure recording and questions on a SHAPE of `bigfleet bench --list`, uber-50k by default.
+def journal(
+    shape: str, scale: float, parts: tuple[str, ...], cycles: int, diff_cycles: int
+) -> None:
+    """Measure the journal on a SHAPE of `bigfleet bench --list`, uber-50k by default.
 
-    What a cycle and a day weigh, what the journal costs the cycles beside it, and how long why,
-    why-not and what-if take. The exit code is 0 with every verdict, because a busy machine is not
-    a defect.
+    \b
+    recording  bytes of a cycle and of a day
+    questions  why, why-not and what-if, asked in this process
+    living     a shard of the shape, a process of its own: its cycles with the journal on and off
+               and beside two what-ifs, and why over its admin RPC
+    diff       an upgrade diff of some hours at 4,586 machines, and what it makes of a day
+
+    The exit code is 0 with every verdict, because a busy machine is not a defect.
     """
     from bigfleet.cli.progress import compile_all
 
     compile_all()
+    given = journal_bench.JournalScale(SHAPES[shape], scale, cycles, diff_cycles)
     with progress("journal") as say:
-        measures = journal_bench.measured(SHAPES[shape], scale, cycles, say)
-    print_measures(measures, journal_bench.STATED_FOR, shape=shape, scale=scale, cycles=cycles)
+        measuring = journal_bench.measured(given, parts or journal_bench.PARTS, say)
+        measures = run_load_test(beside_the_machine(measuring))
+    print_measures(
+        measures,
+        journal_bench.STATED_FOR,
+        shape=shape,
+        scale=scale,
+        cycles=cycles,
+        diffCycles=diff_cycles,
+    )

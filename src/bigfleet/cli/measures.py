@@ -10,7 +10,7 @@ from bigfleet.cli.output import current_output, prints_list
 if TYPE_CHECKING:
     from bigfleet.bench.measures import Measure
 
-COLUMNS = ("MEASURE", "MEASURED", "UNIT", "BUDGET", "VERDICT")
+COLUMNS = ("MEASURE", "MEASURED", "UNIT", "RANGE", "BUDGET", "VERDICT")
 #: The flags of a load test that say how its measures are printed.
 prints_measures: Callable[[Any], Any] = prints_list(
     lambda: COLUMNS, "How the measures are printed.", one_line=True
@@ -35,7 +35,8 @@ def print_measures(
     for m in measures:
         value = f"{m.value:,.1f}" if m.value < 1000 else f"{m.value:,.0f}"
         style = "red" if m.verdict == "missed" else ""
-        texts = (cell(m.name), cell(value, sort=m.value), cell(m.unit), cell(m.budget))
+        measured = (cell(m.name), cell(value, sort=m.value), cell(m.unit), cell(m.range))
+        texts = (*measured, cell(m.budget))
         where = (cell(part),) if part else ()
         table.add_row(*texts, cell(m.verdict, style), *where, name=f"measure/{m.name}")
     page = Page.on_stdout("auto")

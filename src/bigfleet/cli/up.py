@@ -45,6 +45,9 @@ if TYPE_CHECKING:
                    "[default: 127.0.0.1:8080]")  # fmt: skip
 @click.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
 @click.option("--headless", is_flag=True, help="Lines instead of the live view, and no browser.")
+@click.option("--tour", is_flag=True,
+              help="Play the tour: twelve beats. With --headless, end after it, with 1 if a beat "
+                   "did not come about.")  # fmt: skip
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
               help="Stop after this real time, such as 60s; default: Ctrl-C.")  # fmt: skip
 @click.option("--assert", "asserting", is_flag=True,
@@ -63,6 +66,7 @@ def up(
     web: str,
     no_open: bool,
     headless: bool,
+    tour: bool,
     lasting: float | None,
     asserting: bool,
     output: str,
@@ -88,6 +92,7 @@ def up(
       bigfleet up
       bigfleet up --shards 3
       bigfleet up --headless --for 60s
+      bigfleet up --headless --tour --speed 10
       bigfleet up --speed 5 --data-dir ./fleet
       bigfleet up --port-base 17000
     """
@@ -103,7 +108,7 @@ def up(
     from bigfleet.cli.up_page import web_port
     from bigfleet.model.errors import StartRefused
     from bigfleet.up.local_fleet import ProviderSilent
-    from bigfleet.up.plans import FleetPlan
+    from bigfleet.up.plans import FleetPlan, why_no_tour
 
     plan = FleetPlan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
     if port_base is not None:
@@ -113,10 +118,12 @@ def up(
     if shards > len(plan.zones):
         named = ", ".join(plan.zones)
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
+    if tour and (problem := why_no_tour(plan)):
+        raise click.UsageError(f"--tour: {problem}")
     page = _PagePlan(web_port(web or f"127.0.0.1:{plan.web_port}"), not (no_open or headless))
     compile_all()
     try:
-        asyncio.run(_lived_and_ended(plan, page, began, headless, lasting, output, asserting))
+        asyncio.run(_lived_and_ended(plan, page, began, headless, tour, lasting, output, asserting))
     except ProviderSilent as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
@@ -144,6 +151,7 @@ async def _lived(
     page: _PagePlan,
     began: float,
     headless: bool,
+    plays: bool,
     lasting: float | None,
     output: str,
     asserting: bool,
@@ -153,6 +161,7 @@ async def _lived(
     from bigfleet.cli.up_contexts import written_context
     from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
     from bigfleet.cli.up_page import address_of, open_in_browser, served_page
+    from bigfleet.cli.up_tour import TourFace, judged_tour, playing
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.garbage_collection import collect_rarely
@@ -160,23 +169,30 @@ async def _lived(
     from bigfleet.up.fleet_watch import FleetWatch
     from bigfleet.up.local_fleet import LocalFleet, PartDied
     from bigfleet.up.owner_watch import OwnerWatch
+    from bigfleet.up.scenario import Scenario
 
     asked = asked_to_stop()
     stopping = asyncio.ensure_future(asked.wait())
     collecting = asyncio.create_task(collect_rarely(RealClock()))
-    log = _log()
+    told = headless and plays
+    # Most of what is warned of, the tour does on purpose.
+    log = _log("error" if told else "warning")
     fleet = LocalFleet(plan, real_context(log, None, __version__))
     if not await started_before(stopping, fleet.start()):
         return 0
+    watch = FleetWatch()
+    dwell = {"dwell_seconds": 0.0} if told else {}
+    scenario = Scenario(fleet, RealClock(), log, watch, **dwell)
     live = not headless and sys.stdout.isatty()
     face: Face = (
-        DocumentFace(Output(output, one_line=True))
+        TourFace(scenario, Output(output, one_line=True))
+        if told
+        else DocumentFace(Output(output, one_line=True))
         if output != "table"
         else LiveFace(plan.shards, time.perf_counter)
         if live
         else LineFace(_time_of_day, time.perf_counter, names_shards=plan.shards > 1)
     )
-    watch = FleetWatch()
     owners = OwnerWatch(plan.min_stay_seconds, plan.look_seconds)
     # Machines of another's provider may come and go.
     looks = asserting and plan.simulated
@@ -194,7 +210,7 @@ async def _lived(
 
     address = fleet.addresses["coordinator"]
     try:
-        async with served_page(fleet, page.port, log) as served:
+        async with served_page(fleet, page.port, log, scenario) as served:
             ready = time.perf_counter() - began
             with written_context(address, plan.data_dir) as context:
                 how_to_ask = context.how_to_ask(address)
@@ -202,6 +218,7 @@ async def _lived(
                 if page.opens:
                     open_in_browser(served)
                 work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
+                work += playing(scenario, at_once=plays, ends=told)
                 await _until_asked(work, stopping, lasting)
     except BrokenPipeError:
         # The reader of our lines has closed the pipe.
@@ -212,8 +229,10 @@ async def _lived(
     finally:
         face.close()
         collecting.cancel()
+        await scenario.close()
         await fleet.stop()
-    return _judged([*watch.findings, *owners.findings]) if asserting else 0
+    found = [*watch.findings, *owners.findings] if asserting else []
+    return _judged([*(judged_tour(scenario) if told else ()), *found])
 
 
 async def _until_asked(
@@ -247,13 +266,13 @@ def _time_of_day() -> str:
     return time.strftime("%H:%M:%S")
 
 
-def _log() -> "Log":
-    """Warnings only: what is decided is shown by the faces."""
+def _log(level: str = "warning") -> "Log":
+    """Not what is decided: that is shown by the faces."""
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
 
     # By its name: the live view has another standard error.
-    return open_log(_CurrentStderr(), "up", RealClock().now, text=True, level="warning")
+    return open_log(_CurrentStderr(), "up", RealClock().now, text=True, level=level)
 
 
 class _CurrentStderr(io.StringIO):

@@ -23,7 +23,7 @@ from bigfleet.up.lines import (
     transfer_line_of,
 )
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import COORDINATOR_PORT, FleetPlan
+from bigfleet.up.plans import COORDINATOR_PORT, FleetPlan, why_no_tour
 from bigfleet.up.reports import CycleReport
 
 #: Between two lines of a shard, in real seconds.
@@ -57,10 +57,21 @@ def banner(
             f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; "
             "rails on, journal on",
             f"  ask it       {how_to_ask}",
+            *_hints(plan),
             *_moved(fleet),
             f"ready in {ready_seconds:.1f} s",
         )
     )
+
+
+def _hints(plan: FleetPlan) -> list[str]:
+    if why_no_tour(plan):
+        return ["  try          bigfleet needs | bigfleet whatif --zone-loss b"]
+    return [
+        "  try          bigfleet needs | bigfleet why machine/bm-0031",
+        "               bigfleet whatif --zone-loss b",
+        "  tour         twelve beats: on the page, or bigfleet up --headless --tour",
+    ]
 
 
 def _addresses(fleet: LocalFleet) -> list[str]:

@@ -14,6 +14,7 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Log
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.ports import free_from, started_on
+from bigfleet.up.scenario import Scenario
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.live.rings import Rings
 from bigfleet.web.page import WebPage
@@ -41,7 +42,7 @@ def web_port(address: str) -> int | None:
 
 @asynccontextmanager
 async def served_page(
-    fleet: LocalFleet, port: int | None, log: Log
+    fleet: LocalFleet, port: int | None, log: Log, scenario: Scenario | None = None
 ) -> AsyncIterator[WebPage | None]:
     """On the wanted port, or the next free one; None: no page is wanted."""
     if port is None:
@@ -63,8 +64,12 @@ async def served_page(
             simulated=fleet.plan.simulated,
             writes=True,
             history=rings,
+            scenario=scenario,
         )
         page = WebPage(shown, rings, WebPolicy(writes=True), log)
+        if scenario is not None:
+            told = scenario
+            scenario.listen(lambda: page.live.publish("scenario", told.document()))
         closing.push_async_callback(page.stop)
         if fleet.plan.exact_ports:
             await page.start(f"127.0.0.1:{port}")

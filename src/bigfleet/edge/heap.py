@@ -4,6 +4,10 @@ After a large roll-up has come and gone the C library keeps what was freed, for 
 may never come. Every few seconds it is asked how much it keeps; when that, or the resident memory,
 has grown by more than a little, caches by text are emptied and the library is told to give back
 what it does not need, in a thread.
+
+What a process takes and frees all the time is free too whenever one looks; given back, every page
+of it has to be taken anew. In a shard of 225,000 machines that was every tenth page of a cycle, and
+made it 3 % to 10 % slower. So where memory is back at once, it is given back more and more rarely.
 """
 
 import asyncio
@@ -17,6 +21,8 @@ from bigfleet.model.syntax import forget_texts
 _SECONDS = 5.0
 #: Free memory that is not worth giving back: a few roll-ups of ordinary size come and go with it.
 _LITTLE = 16 * 2**20
+#: Looks between two returns at most: ten minutes.
+_MOST_LOOKS = 120
 
 
 class _MallInfo(ctypes.Structure):
@@ -47,16 +53,30 @@ class FreedMemory:
         self._free = 0
         #: What was resident then. It grows when such pages are used again, be it for a moment.
         self._resident: int | None = None
+        #: Looks without a return after the last one, and how many of them are left.
+        self._pause = 0
+        self._left = 0
+        #: Whether the look is the first after them.
+        self._is_first = False
 
     def is_worth_returning(self, free: int, resident: int) -> bool:
+        if self._left:
+            self._left -= 1
+            return False
         self._free = min(self._free, free)
         if self._resident is None:
             self._resident = resident
         self._resident = min(self._resident, resident)
-        return free > self._free + _LITTLE or resident > self._resident + _LITTLE
+        is_worth = free > self._free + _LITTLE or resident > self._resident + _LITTLE
+        if not is_worth:
+            self._is_first = False
+        return is_worth
 
     def returned(self, free: int, resident: int) -> None:
+        """What is back at the first look was not worth it: the next one comes later."""
         self._free, self._resident = free, resident
+        self._pause = min(_MOST_LOOKS, 2 * self._pause + 1) if self._is_first else 0
+        self._left, self._is_first = self._pause, True
 
 
 async def return_freed_memory(clock: Clock) -> None:

@@ -57,6 +57,15 @@ def records_in(
         at = end
 
 
+def beginnings_in(content: memoryview) -> Iterator[tuple[int, bytes]]:
+    """The offset of each frame with the first bytes of its record; raises BrokenFrame."""
+    at, size = 0, len(content)
+    while at < size:
+        body, end = _read(content, at)
+        yield at, _beginning(body, at)
+        at = end
+
+
 def sound_length(content: memoryview) -> int:
     """How many bytes from the start are not the torn end of a crash."""
     at, size = 0, len(content)

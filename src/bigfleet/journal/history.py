@@ -221,8 +221,10 @@ class History:
         return state.input() if is_wanted else None
 
 
+#: Later than every cycle of its epoch.
+_NEWEST = 2**63
 #: Later than every cycle.
-LATEST = (2**63, 2**63)
+LATEST = (_NEWEST, _NEWEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +243,8 @@ def cycle_at(segments: Sequence[Segment], at: tuple[int, int] = LATEST) -> Found
 
     Raises UnreadableJournal and BrokenJournal.
     """
-    wanted = at if at != LATEST else (segments[-1].epoch, segments[-1].first_cycle)
-    history, found = History(wanted), None
+    wanted = at if at != LATEST else (segments[-1].epoch, _NEWEST)
+    history, found = History(at if at != LATEST else (0, 0)), None
     for cycle in history.cycles(records_in_order(segments, wanted)):
         name = cycle.epoch, cycle.given.cycle
         if at == LATEST:

@@ -161,13 +161,15 @@ class Recorder:
     def failure(self, failed: FailedCycle) -> list[bytes]:
         """The whole input of a cycle that decided nothing, as a file of its own begins and ends."""
         given, alone = failed.given, Recorder(self._shard_id, self._epoch, self._version)
-        whole = _whole(given, input_digest(b"", InputChange(given.at)))
         event = JournalEvent(FAILED, self._shard_id, failed.why)
-        return [
-            alone._header(given),
-            alone.event(Keyframe(whole, table_of(given.snapshot)), given.cycle, given.at),
-            alone.event(event, given.cycle, given.at),
-        ]
+        return [*alone._whole_input(given), alone.event(event, given.cycle, given.at)]
+
+    def input_alone(self, given: EngineInput) -> list[bytes]:
+        """What a cycle was decided on, without what was decided: that costs a fifth of a key frame
+        more, and a process that decides it again does not read it."""
+        alone = Recorder(self._shard_id, self._epoch, self._version)
+        nothing_told = CycleOutput((), b"", b"")
+        return [*alone._whole_input(given), alone.event(nothing_told, given.cycle, given.at)]
 
     def lost_notes(self, count: int, cycle: int, at: Instant, why: str) -> bytes:
         """Notes that were made and are not in the journal; every decision is."""
@@ -176,6 +178,11 @@ class Recorder:
         return self.event(lost, cycle, at)
 
     # -- within ------------------------------------------------------------------------------------
+
+    def _whole_input(self, given: EngineInput) -> list[bytes]:
+        whole = _whole(given, input_digest(b"", InputChange(given.at)))
+        frame = Keyframe(whole, table_of(given.snapshot))
+        return [self._header(given), self.event(frame, given.cycle, given.at)]
 
     def _keyframe_due(self, cycle: int) -> bool:
         if cycle - self._keyframe_cycle >= KEYFRAME_CYCLES:

@@ -10,10 +10,16 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bigfleet.journal.frames import BrokenFrame, records_in, sound_length
+from bigfleet.journal.frames import BrokenFrame, beginnings_in, records_in, sound_length
 from bigfleet.model.journal import JournalRecord
 from bigfleet.model.machines import Instant
-from bigfleet.wire.journal_records import kind_of, records_from
+from bigfleet.wire.journal_records import (
+    HEADER,
+    KEYFRAME,
+    kind_and_cycle,
+    kind_of,
+    records_from,
+)
 
 SUFFIX = ".bfj"
 _NAME = re.compile(r"(\d{10})-(\d{12})\.bfj")
@@ -92,11 +98,16 @@ def cut_torn_tail(path: Path) -> int:
 
 
 def records_of(
-    path: Path, *, last: bool, kinds: Container[int] | None = None
+    path: Path,
+    *,
+    last: bool,
+    kinds: Container[int] | None = None,
+    from_cycle: int = 0,
 ) -> Iterator[JournalRecord]:
     """Of one file; a torn tail ends the `last` one, any other damage is UnreadableJournal.
 
-    `kinds` (of `wire.journal_records`): only those, read many times faster than all.
+    `kinds` (of `wire.journal_records`): only those, read many times faster than all. `from_cycle`:
+    what lies before the last key frame up to that cycle is passed over.
     """
 
     def wanted(start: bytes) -> bool:
@@ -110,7 +121,8 @@ def records_of(
     cycle = 0
     try:
         whole = memoryview(content)
-        for offset, record in records_in(whole, wanted=None if kinds is None else wanted):
+        start = _start_for(whole, from_cycle) if from_cycle else 0
+        for offset, record in records_in(whole, start, None if kinds is None else wanted):
             try:
                 read = records_from(record)
             except ValueError as problem:
@@ -137,13 +149,35 @@ def segments_of(journal: Path) -> list[Segment]:
 def records_in_order(
     segments: Sequence[Segment], first: tuple[int, int] = (0, 0)
 ) -> Iterator[JournalRecord]:
-    """Oldest first, from the segment that holds the cycle `first` (epoch and number) on.
+    """Oldest first, from the last key frame up to the cycle `first` (epoch and number) on.
 
     Raises UnreadableJournal.
     """
     before = [place for place, each in enumerate(segments) if _begin(each) <= first]
     for segment in segments[before[-1] if before else 0 :]:
-        yield from records_of(segment.path, last=segment is segments[-1])
+        from_cycle = first[1] if segment.epoch == first[0] else 0
+        yield from records_of(segment.path, last=segment is segments[-1], from_cycle=from_cycle)
+
+
+def _start_for(content: memoryview, cycle: int) -> int:
+    """Where the header lies that comes before the last key frame up to a cycle.
+
+    Frames are told apart by their first bytes, so this takes a small part of reading them. It ends
+    at what is damaged: reading finds it again, unless it lies behind what is wanted.
+    """
+    start = header = 0
+    try:
+        for offset, first in beginnings_in(content):
+            kind, number = kind_and_cycle(first)
+            if kind == HEADER:
+                header = offset
+            elif kind == KEYFRAME and number > cycle:
+                break
+            elif kind == KEYFRAME:
+                start = header
+    except BrokenFrame:
+        return start
+    return start
 
 
 def _begin(segment: Segment) -> tuple[int, int]:

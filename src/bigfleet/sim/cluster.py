@@ -100,6 +100,15 @@ class Cluster:
         return (pods[uid] for uid in self._waiting)
 
     @property
+    def gangs(self) -> list[Workload]:
+        return [workload for workload in self.workloads.values() if workload.is_gang]
+
+    def machines_of(self, workload: Workload) -> frozenset[str]:
+        """On which pods of a workload run."""
+        nodes = {self.occupancy.pods[uid].node for uid in self._pods.get(workload.name, ())}
+        return frozenset(self._machine_of_name[name] for name in nodes - {""})
+
+    @property
     def pods(self) -> int:
         return sum(self.replicas.values())
 

@@ -17,6 +17,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import OperatorFrame, RollupFrame
 from bigfleet.sim.cluster import Cluster
+from bigfleet.sim.demand import Asked, Demand
 from bigfleet.sim.operator import Operator, Rollup, Said
 from bigfleet.sim.script import Change, NodeLoss, WorkloadScale
 from bigfleet.wire.real_times import WireTimes
@@ -51,14 +52,37 @@ class OperatorLine:
         self._chance = chance
         self._log = log
         self._outgoing: asyncio.Queue[Said] = asyncio.Queue()
+        #: Clear while the operator is cut off from its shard.
+        self._linked = asyncio.Event()
+        self._linked.set()
+        self._stream: asyncio.Task[None] | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        return not self._linked.is_set()
+
+    def cut(self) -> None:
+        """The stream ends at once, and none is opened until `mend`."""
+        self._linked.clear()
+        if self._stream is not None:
+            self._stream.cancel()
+
+    def mend(self) -> None:
+        self._linked.set()
+
+    def send_empty_rollup(self) -> None:
+        """As an operator that lost its cache; the next roll-up tells the truth again."""
+        if self.operator.connected:
+            self._say([Rollup(())])
 
     async def run(self) -> None:
         """For ever; ends by cancellation only."""
         attempt = 0
         while True:
+            await self._linked.wait()
             sent = self.operator.rollups
             try:
-                await self._session()
+                await self._until_ended()
             except Rejected as problem:
                 name = self.operator.cluster.name
                 self._log.warning("operator.disconnected", msg=str(problem), cluster=name)
@@ -78,10 +102,20 @@ class OperatorLine:
             await asyncio.wait({self._reporting})
         await self._reports.close()
 
+    async def _until_ended(self) -> None:
+        """Of one stream; one that was cut has ended too."""
+        self._stream = asyncio.create_task(self._session())
+        try:
+            await asyncio.wait({self._stream})
+        finally:
+            self._stream.cancel()
+        if not (self.is_cut and self._stream.cancelled()):
+            self._stream.result()
+
     def _report_if_due(self, at: Instant) -> None:
         """One at a time: a shard that is slow to answer is not asked again meanwhile."""
         running = self._reporting is not None and not self._reporting.done()
-        if not running and self.operator.report_is_due(at):
+        if not running and not self.is_cut and self.operator.report_is_due(at):
             self._reporting = asyncio.create_task(self._report(at))
 
     async def _report(self, at: Instant) -> None:
@@ -150,10 +184,12 @@ class SimClusters:
             name: OperatorLine(Operator(Cluster(name)), address, clock, chance, log, times)
             for name, address in addresses.items()
         }
+        self._demand = Demand()
         self._script = script
         self._next = next(script)
         self._clock = clock
-        self._began = clock.now() - round(began_seconds * SECOND)
+        self._acted_at = clock.now()
+        self._began = self._acted_at - round(began_seconds * SECOND)
         self._tick_seconds = tick_seconds
         self._changed = changed
         self._tasks: list[asyncio.Task[None]] = []
@@ -166,6 +202,28 @@ class SimClusters:
     def seconds(self) -> float:
         """How far the script is."""
         return (self._clock.now() - self._began) / SECOND
+
+    @property
+    def demand(self) -> Demand:
+        """To be read; `guide`, `give_back` and `set_factor` change it."""
+        return self._demand
+
+    def guide(self, asked: Iterable[Asked]) -> None:
+        """The script stands still, and this is what clusters run; from now on."""
+        self._demand.guide(asked)
+        self._scale(self._clock.now())
+
+    def give_back(self) -> None:
+        """The script goes on where it stood."""
+        if self._demand.is_guided:
+            self._hold_script(self._clock.now())
+            self._demand.give_back()
+            self._scale(self._clock.now())
+
+    def set_factor(self, cluster: str, name: str, factor: float) -> None:
+        """Raises ValueError; counts at once, or as soon as the demand is given back."""
+        self._demand.set_factor(cluster, name, factor)
+        self._scale(self._clock.now())
 
     def start(self) -> None:
         self._act()
@@ -194,21 +252,34 @@ class SimClusters:
     def _act(self) -> None:
         """People first, then schedulers and operators, then schedulers with what operators did."""
         at = self._clock.now()
+        self._hold_script(at)
         while self._next.at_seconds <= (at - self._began) / SECOND:
             change, self._next = self._next, next(self._script)
             self._apply(change, at)
             if self._changed is not None:
                 self._changed(change)
+        self._scale(at)
         for line in self.lines.values():
             line.operator.cluster.schedule(at)
             line.tick(at)
             line.operator.cluster.schedule(at)
 
+    def _hold_script(self, at: Instant) -> None:
+        """Time that passes while the demand is guided is none of the script's."""
+        if self._demand.is_guided:
+            self._began += at - self._acted_at
+        self._acted_at = at
+
+    def _scale(self, at: Instant) -> None:
+        for asked in self._demand.changes():
+            cluster = self.lines[asked.cluster].operator.cluster
+            cluster.scale(asked.workload, asked.pods, at)
+
     def _apply(self, change: Change, at: Instant) -> None:
         cluster = self.lines[change.cluster].operator.cluster
         match change:
             case WorkloadScale():
-                cluster.scale(change.workload, change.replicas, at)
+                self._demand.on_script(change.cluster, change.workload, change.replicas)
             case NodeLoss():
                 node = cluster.node_at(change.place)
                 if node is not None:

@@ -99,6 +99,11 @@ class Operator:
         """Until the second Hello comes back, the shard is telling what it knows."""
         return self.connected and self._hellos_acked < 2
 
+    @property
+    def has_told(self) -> bool:
+        """Whether a roll-up has been sent since demand last changed."""
+        return self._demand_sent[0] == self.cluster.demand_version
+
     # -- the session -----------------------------------------------------------------------------
 
     def on_connected(self, at: Instant) -> list[Said]:

@@ -47,7 +47,7 @@ from bigfleet.sim.workloads import (
 GANG_NODES = 16
 #: The first gangs by number: one after the other, so that each finds the nodes that came for it.
 _GANG_STARTS = {1: 18.0, 2: 36.0}
-_PODS_PER_NODE = {SMALL_WEB: 5, LARGE_WEB: 1, CACHE: 2, SMALL_JOB: 3, LARGE_JOB: 1, HUNGRY_JOB: 3}
+PODS_PER_NODE = {SMALL_WEB: 5, LARGE_WEB: 1, CACHE: 2, SMALL_JOB: 3, LARGE_JOB: 1, HUNGRY_JOB: 3}
 #: After the first gang, which so finds a whole rack of machines that cost nothing.
 _FIRST_SECONDS = 1.0
 _TIDE_STEP_SECONDS = 20.0
@@ -129,9 +129,17 @@ def _shop(chance: Random, size: float, *, mixed: bool) -> Iterator[WorkloadScale
     return heapq.merge([exporters], *streams, key=lambda scale: scale.order)
 
 
+def shop_of(nodes: float) -> list[tuple[Workload, int]]:
+    """The deployments of a shop that needs about so many nodes, and the pods of each."""
+    return [
+        (web(name, request), max(1, round(nodes * share * PODS_PER_NODE[request])))
+        for name, (share, request) in _DEPLOYMENTS.items()
+    ]
+
+
 def _deployment(chance: Random, workload: Workload, share: float) -> Iterator[WorkloadScale]:
     def pods(nodes: float) -> int:
-        return max(1, round(nodes * share * _PODS_PER_NODE[workload.request]))
+        return max(1, round(nodes * share * PODS_PER_NODE[workload.request]))
 
     at, next_deploy = _FIRST_SECONDS, chance.uniform(45, 75) * len(_DEPLOYMENTS)
     while True:
@@ -177,7 +185,7 @@ def _gangs(chance: Random, size: float) -> Iterator[WorkloadScale]:
 
 def _etl(size: float) -> Iterator[WorkloadScale]:
     yield WorkloadScale(
-        _FIRST_SECONDS, BATCH, job("etl"), round(90 * size) * _PODS_PER_NODE[SMALL_JOB]
+        _FIRST_SECONDS, BATCH, job("etl"), round(90 * size) * PODS_PER_NODE[SMALL_JOB]
     )
 
 
@@ -192,7 +200,7 @@ def _waves(chance: Random, size: float, *, mixed: bool) -> Iterator[WorkloadScal
         nodes = 80 if number == 0 else chance.randint(40, 100)
         request = _JOBS[number % len(_JOBS)] if mixed else SMALL_JOB
         yield WorkloadScale(
-            start, BATCH, job(name, request), round(nodes * size) * _PODS_PER_NODE[request]
+            start, BATCH, job(name, request), round(nodes * size) * PODS_PER_NODE[request]
         )
         heapq.heappush(ends, (start + chance.uniform(60, 110), name))
         number, start = number + 1, start + chance.uniform(45, 80)
@@ -203,7 +211,7 @@ def _surges(chance: Random, size: float, *, secure: bool) -> Iterator[WorkloadSc
     while True:
         workload = checkout(f"checkout-{number}", secure=secure)
         nodes = chance.randint(36, 44)
-        yield WorkloadScale(start, SHOP, workload, round(nodes * size) * _PODS_PER_NODE[SMALL_WEB])
+        yield WorkloadScale(start, SHOP, workload, round(nodes * size) * PODS_PER_NODE[SMALL_WEB])
         yield WorkloadScale(start + chance.uniform(40, 60), SHOP, workload, 0)
         number, start = number + 1, start + chance.uniform(150, 210)
 

@@ -26,6 +26,14 @@ CLUSTERS = (SHOP, ML, BATCH)
 #: Machines with a hardware security module, which only checkout may need and web must leave alone.
 SECURE_KEY = "hardware.bigfleet/security-module"
 
+#: Priority -> the cluster and the name of a class of work.
+CLASSES = {
+    1_000_000: (SHOP, "critical"),
+    100_000: (SHOP, "web"),
+    1_000: (ML, "training"),
+    100: (BATCH, "batch"),
+}
+
 _ANY_NODE = Requirement.of(INSTANCE_TYPE_KEY, Operator.EXISTS)
 
 
@@ -148,6 +156,12 @@ def gang(name: str) -> Workload:
     return Workload(name, profile, MEMBER, group)
 
 
-def job(name: str, request: Resources = SMALL_JOB) -> Workload:
-    """A batch job: any machine will do, and losing one costs nothing."""
-    return Workload(name, _profile(100, 0.0, 0.0), request)
+def training(name: str) -> Workload:
+    """Of the class of gangs, with members that need not be near each other: one a node."""
+    return Workload(name, _profile(1_000, 64.0, 16.0), MEMBER)
+
+
+def job(name: str, request: Resources = SMALL_JOB, *, secure: bool = False) -> Workload:
+    """A batch job, and losing a machine costs nothing; `secure`: as for checkout."""
+    hardware = [_ANY_NODE, Requirement.of(SECURE_KEY, Operator.EXISTS)] if secure else []
+    return Workload(name, _profile(100, 0.0, 0.0, *hardware), request)

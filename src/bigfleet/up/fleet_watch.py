@@ -19,14 +19,18 @@ from bigfleet.model.shard_views import Disposition
 from bigfleet.up.reports import CycleReport, UnmetNeed
 
 LONGEST_UNMET_SECONDS = 60.0
+NO_NEED_WAITS = "no need waits for a minute while supply is there"
+NO_POD_WAITS = "no pod waits while a free machine would take it"
+NO_THRASH = "no machine goes back and forth while demand stays"
+ASSERTIONS = (NO_NEED_WAITS, NO_POD_WAITS, NO_THRASH)
 
 
 class ShardWatch:
     """Of one shard."""
 
     def __init__(self) -> None:
-        #: Sentences, in the order in which they came true.
-        self.findings: list[str] = []
+        #: What does not hold, and a sentence, in the order in which they came true.
+        self.found: list[tuple[str, str]] = []
         self._unmet_since: dict[NeedKey, Instant] = {}
         self._told: set[NeedKey] = set()
         #: Pods of which it is told that they are stuck.
@@ -35,6 +39,13 @@ class ShardWatch:
         self._changed_at: Instant = 0
         #: (machine, cluster) -> when the machine was last reclaimed from it.
         self._reclaimed_at: dict[tuple[str, str], Instant] = {}
+
+    @property
+    def findings(self) -> list[str]:
+        return [sentence for _, sentence in self.found]
+
+    def _tell(self, assertion: str, sentence: str) -> None:
+        self.found.append((assertion, sentence))
 
     def on_supply(self, at: Instant) -> None:
         """Machines have come from another shard or gone there: what was right may be wrong now."""
@@ -57,9 +68,10 @@ class ShardWatch:
             seconds = (report.at - since) / SECOND
             if seconds > LONGEST_UNMET_SECONDS and key not in self._told:
                 self._told.add(key)
-                self.findings.append(
+                self._tell(
+                    NO_NEED_WAITS,
                     f"cycle {report.cycle}: need {key.need_id} of {key.cluster} has been "
-                    f"{short[key].state.label} for {seconds:.0f} s {_why(short[key])}"
+                    f"{short[key].state.label} for {seconds:.0f} s {_why(short[key])}",
                 )
 
     def _look_for_stuck(self, report: CycleReport) -> None:
@@ -73,10 +85,11 @@ class ShardWatch:
         for pod in sorted(stuck.keys() - self._told_pods):
             name, each = stuck[pod]
             others = f" (and {each.pods - 1} like it)" if each.pods > 1 else ""
-            self.findings.append(
+            self._tell(
+                NO_POD_WAITS,
                 f"cycle {report.cycle}: pod {pod} of {name}{others} has been waiting for "
                 f"{each.seconds:.0f} s although {each.machine} is free and would take it; "
-                f"its scheduler says: {each.verdict}"
+                f"its scheduler says: {each.verdict}",
             )
         self._told_pods = set(stuck)
 
@@ -90,9 +103,10 @@ class ShardWatch:
             elif action.kind is ActionKind.BOOTSTRAP and key in self._reclaimed_at:
                 left = self._reclaimed_at.pop(key)
                 if self._changed_at < left:
-                    self.findings.append(
+                    self._tell(
+                        NO_THRASH,
                         f"cycle {report.cycle}: {action.machine} was reclaimed from "
-                        f"{action.cluster} and is bound to it again, all demand unchanged"
+                        f"{action.cluster} and is bound to it again, all demand unchanged",
                     )
 
 
@@ -125,6 +139,15 @@ class FleetWatch:
             for shard, watch in sorted(self._watches.items())
             for finding in watch.findings
         ]
+
+    @property
+    def assertions(self) -> dict[str, list[str]]:
+        """What is asserted, and what was found against it."""
+        found: dict[str, list[str]] = {name: [] for name in ASSERTIONS}
+        for _, watch in sorted(self._watches.items()):
+            for name, sentence in watch.found:
+                found[name].append(sentence)
+        return found
 
     def on_report(self, report: CycleReport) -> None:
         self._watches[report.shard].on_report(report)

@@ -52,6 +52,7 @@ from bigfleet.wire.real_times import WireTimes
 STOP_GRACE_SECONDS = 0.3
 READY_POLL_SECONDS = 0.02
 PROVIDER_PATIENCE_SECONDS = 15.0
+COORDINATOR = "coordinator"
 
 
 class ProviderSilent(Exception):
@@ -89,6 +90,9 @@ class LocalFleet:
         self.shard_of_zone: Mapping[str, str] = {}
         #: By cluster.
         self._overdue: dict[str, OverduePods] = {}
+        self._starter: Starter
+        #: Shards, and the coordinator, that were stopped on purpose; set once they run again.
+        self._stopped: dict[str, asyncio.Event] = {}
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -110,6 +114,9 @@ class LocalFleet:
     def machines(self) -> int:
         return sum(len(shard.state.parts.machines) for shard in self.shards.values())
 
+    def journal_of(self, shard: str) -> Path:
+        return Path(self.shards[shard].state.settings.data_dir) / "journal"
+
     def owned(self) -> dict[str, frozenset[str]]:
         """Machines by shard, all of this moment."""
         return {
@@ -121,7 +128,7 @@ class LocalFleet:
         try:
             folder = self._folder()
             simulated = replace(self._context, clock=self.clock, times=self._wire_times)
-            starter = Starter(self.plan, self._context, simulated, folder)
+            self._starter = starter = Starter(self.plan, self._context, simulated, folder)
             address = self.plan.provider_addr or await self._start_provider(starter)
             await self._start_coordinator(starter)
             await self._start_shards(starter, address)
@@ -140,14 +147,9 @@ class LocalFleet:
     async def until_dead(self) -> None:
         """Raises PartDied when a part has ended that never should."""
         work: dict[str, Awaitable[None]] = {
-            **{name: shard.until_dead() for name, shard in self.shards.items()},
-            "the coordinator": self.coordinator.until_dead(),
+            **{name: self._until_dead(name) for name in self.shards},
+            "the coordinator": self._until_dead(COORDINATOR),
             "a cluster": self.clusters.until_dead(),
-            **{
-                f"the reporting of {name}": asyncio.shield(task)
-                for name, shard in self.shards.items()
-                for task in shard.side_tasks.values()
-            },
         }
         parts = {asyncio.ensure_future(each): name for name, each in work.items()}
         try:
@@ -160,13 +162,57 @@ class LocalFleet:
                 part.cancel()
             await asyncio.wait(parts)
 
+    # -- parts that go and come back -------------------------------------------------------------
+
+    @property
+    def down(self) -> frozenset[str]:
+        """Names of shards, or `coordinator`, that were stopped and not started again."""
+        return frozenset(self._stopped)
+
+    async def stop_part(self, name: str) -> None:
+        """Without grace: what it was doing is left as it is. A shard by its name."""
+        if name not in self._stopped:
+            self._stopped[name] = asyncio.Event()
+            await self._part(name).stop(0.0)
+
+    async def start_part(self, name: str) -> None:
+        """Where it was, with what it left on disk. Raises OSError, StartRefused."""
+        if name not in self._stopped:
+            return
+        if name == COORDINATOR:
+            self.coordinator = await self._starter.coordinator(self.coordinator)
+        else:
+            self.shards[name] = await self._starter.shard_again(self.shards[name])
+            self._watch_pods(name)
+        self._stopped.pop(name).set()
+
+    def _part(self, name: str) -> ShardProcess | CoordinatorProcess:
+        return self.coordinator if name == COORDINATOR else self.shards[name]
+
+    async def _until_dead(self, name: str) -> None:
+        """Returns or raises when a task of the part has ended, unless it was stopped on purpose."""
+        while True:
+            part = self._part(name)
+            living = asyncio.ensure_future(part.until_dead())
+            try:
+                done, _ = await asyncio.wait(
+                    {living, *part.side_tasks.values()}, return_when=asyncio.FIRST_COMPLETED
+                )
+            finally:
+                living.cancel()
+            if name not in self._stopped:
+                return next(iter(done)).result()
+            await self._stopped[name].wait()
+
+    # -- what is told ----------------------------------------------------------------------------
+
     async def follow(self, heard: Callable[[CycleReport], None]) -> None:
         """For ever: tells of every cycle of every shard once it has ended."""
-        told = dict.fromkeys(self.shards, 0)
+        told = {name: (shard.state.epoch, 0) for name, shard in self.shards.items()}
         while True:
-            for name, shard in self.shards.items():
-                if shard.state.decision_loop.ledger.cycle != told[name]:
-                    told[name] = shard.state.decision_loop.ledger.cycle
+            for name, shard in list(self.shards.items()):
+                if name not in self._stopped and _is_news(shard, told[name]):
+                    told[name] = _cycle_of(shard)
                     heard(self._report_of(name))
             await self._context.clock.sleep(self.plan.shortest_gap_seconds / 2)
 
@@ -199,7 +245,7 @@ class LocalFleet:
 
     async def _start_coordinator(self, starter: Starter) -> None:
         self.coordinator = process = await starter.coordinator()
-        self._closing.push_async_callback(process.stop, 0.0)
+        self._closing.push_async_callback(self._stop_coordinator)
         #: As a person who administers the fleet.
         self.admin = CoordinatorAdminClient([process.address])
         self._closing.push_async_callback(self.admin.close)
@@ -208,6 +254,9 @@ class LocalFleet:
         self._closing.push_async_callback(self._stop_shards)
         for number, name in enumerate(self.plan.shard_names):
             self.shards[name] = await starter.shard(number, provider, self.coordinator.address)
+
+    async def _stop_coordinator(self) -> None:
+        await self.coordinator.stop(0.0)
 
     async def _stop_shards(self) -> None:
         await asyncio.gather(*(each.stop(STOP_GRACE_SECONDS) for each in self.shards.values()))
@@ -276,10 +325,8 @@ class LocalFleet:
             changed=self._changed,
             times=self._wire_times,
         )
-        for name, line in self.clusters.lines.items():
-            machines = self.shards[self.shard_of_cluster[name]].state.parts.machines
-            operator = line.operator
-            self._overdue[name] = OverduePods(operator.cluster, operator.overheads, machines)
+        for shard in self.shards:
+            self._watch_pods(shard)
         self.clusters.start()
         self._closing.push_async_callback(self.clusters.stop)
         if plan.data_dir is not None:
@@ -293,6 +340,23 @@ class LocalFleet:
             )
             keeping = asyncio.create_task(often)
             self._closing.callback(keeping.cancel)
+
+    def _watch_pods(self, shard: str) -> None:
+        """Of the clusters of a shard, beside the machines that this life of it knows."""
+        machines = self.shards[shard].state.parts.machines
+        for name, line in self.clusters.lines.items():
+            if self.shard_of_cluster[name] == shard:
+                operator = line.operator
+                self._overdue[name] = OverduePods(operator.cluster, operator.overheads, machines)
+
+
+def _cycle_of(shard: ShardProcess) -> tuple[int, int]:
+    """With its epoch: a shard that comes back counts anew."""
+    return shard.state.epoch, shard.state.decision_loop.ledger.cycle
+
+
+def _is_news(shard: ShardProcess, told: tuple[int, int]) -> bool:
+    return shard.state.decision_loop.ledger.cycle > 0 and _cycle_of(shard) != told
 
 
 def _times_of(plan: FleetPlan, now: Instant) -> SimulatedTimes:

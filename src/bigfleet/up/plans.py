@@ -152,6 +152,12 @@ class FleetPlan:
                 concurrency=usual.execute.concurrency // self.shards,
                 bootstrap_timeout=self._real(usual.execute.bootstrap_timeout),
             ),
+            thrash=replace(
+                usual.thrash,
+                window=Seconds(usual.thrash.window / _HASTE),
+                dwell=Seconds(usual.thrash.dwell / _HASTE),
+                hold=Seconds(usual.thrash.hold / _HASTE),
+            ),
             session=replace(usual.session, stall_timeout=self._real(usual.session.stall_timeout)),
             report=replace(
                 usual.report,
@@ -202,3 +208,12 @@ class FleetPlan:
     def _real(self, seconds: float) -> Seconds:
         """Simulated seconds that last as long as these do for people."""
         return Seconds(max(1.0, self.speed) * seconds)
+
+
+def why_no_tour(plan: FleetPlan) -> str:
+    """Empty: there can be one."""
+    if not plan.simulated:
+        return "the tour needs the simulated provider; leave --provider-addr out"
+    if plan.shards > 1:
+        return "the tour is about one pool; start it with one shard"
+    return ""

@@ -45,12 +45,23 @@ class Starter:
             keep_provider_port(self.folder, server.port)
         return server
 
-    async def coordinator(self) -> CoordinatorProcess:
-        return await started_on(self._coordinator)
+    async def coordinator(self, before: CoordinatorProcess | None = None) -> CoordinatorProcess:
+        """`before`: one that has stopped, whose place the new one takes."""
+        if before is None:
+            return await started_on(self._coordinator)
+        process = CoordinatorProcess(before.settings, self.simulated)
+        await process.start()
+        return process
 
     async def shard(self, number: int, provider: str, coordinator: str) -> ShardProcess:
         """`provider`, `coordinator`: their addresses."""
         return await started_on(lambda: self._shard(number, provider, coordinator))
+
+    async def shard_again(self, before: ShardProcess) -> ShardProcess:
+        """In the place of one that has stopped: its addresses, its data."""
+        process = ShardProcess(before.state.settings, self.simulated)
+        await process.start()
+        return process
 
     # -- within ----------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from bigfleet.edge.clock import Clock
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.web.history import History
 from bigfleet.web.problems import Problem
+from bigfleet.web.scenario import Scenario
 from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.shard_admin import ShardAdminClient
 
@@ -101,6 +102,8 @@ class Fleet:
     simulated: bool = False
     #: Whether requests that change the fleet are taken at all.
     writes: bool = False
+    #: None: the fleet is real, or its page is not that of `up`.
+    scenario: Scenario | None = None
     #: None: nothing is kept.
     history: History | None = None
 

@@ -39,7 +39,6 @@ from bigfleet.wire.machines import state_number, state_of
 from bigfleet.wire.needs import (
     need_message,
     requirements_of,
-    resources_message,
     resources_of,
 )
 from bigfleet.wire.record_codecs import RecordCodec, Unused
@@ -83,8 +82,16 @@ _OUTPUT = RecordCodec(
 )
 
 
+#: What of a message is written, by name, in place of a message of its own: each of these has memory
+#: of its own, and with every 10,000th piece of it that is freed protobuf returns all free memory of
+#: the process to the system. A cycle in the journal had thousands of them, and the cycles that came
+#: after it had to be given their memory anew.
+Fields = dict[str, Any]
+
 #: Kinds of records, by the number of their field.
 HEADER, KEYFRAME, INPUT, OUTPUT, TICK_RUN, OUTCOME, STORY, EVENT_RECORD, NOTES = range(4, 13)
+#: The field of its cycle, and how the field of its body begins: with a length.
+_CYCLE, _BODY = 2, 2
 
 
 def record_bytes(record: JournalRecord) -> bytes:
@@ -144,17 +151,27 @@ def _own_time(body: JournalBody, whole: pb.JournalRecord) -> int:
 
 
 def kind_of(start: bytes) -> int:
-    """The kind of a record by its first bytes: three numbers come before it; 0: not known."""
-    at = 0
+    """The kind of a record by its first bytes; 0: not known."""
+    return kind_and_cycle(start)[0]
+
+
+def kind_and_cycle(start: bytes) -> tuple[int, int]:
+    """Of a record by its first bytes: three numbers come before its body, the cycle among them."""
+    at, cycle = 0, 0
     while at < len(start):
-        tag = start[at]
-        at += 1
-        if tag & 7 == 2:
-            return tag >> 3
-        while at < len(start) and start[at] & 0x80:
-            at += 1
-        at += 1
-    return 0
+        tag, at = start[at], at + 1
+        if tag & 7 == _BODY:
+            return tag >> 3, cycle
+        value, shift = 0, 0
+        while at < len(start):
+            byte, at = start[at], at + 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        if tag >> 3 == _CYCLE:
+            cycle = value
+    return 0, cycle
 
 
 def _message_of(body: JournalBody) -> pb.JournalRecord:
@@ -162,13 +179,10 @@ def _message_of(body: JournalBody) -> pb.JournalRecord:
         case JournalHeader():
             return pb.JournalRecord(header=header_message(body))
         case Keyframe():
-            return pb.JournalRecord(
-                keyframe=pb.Keyframe(
-                    state=_change_message(body.state), machines=_table_message(body.machines)
-                )
-            )
+            state, machines = _change_fields(body.state), _table_fields(body.machines)
+            return _record(keyframe={"state": state, "machines": machines})
         case InputChange():
-            return pb.JournalRecord(input=_change_message(body))
+            return _record(input=_change_fields(body))
         case CycleOutput():
             return pb.JournalRecord(output=_OUTPUT.message(body))
         case TickRun():
@@ -179,6 +193,10 @@ def _message_of(body: JournalBody) -> pb.JournalRecord:
             return pb.JournalRecord(story=EVENT.message(body))
         case JournalEvent():
             return pb.JournalRecord(event=_JOURNAL_EVENT.message(body))
+
+
+def _record(**fields: Any) -> pb.JournalRecord:
+    return pb.JournalRecord(**fields)
 
 
 def record_of(content: bytes) -> JournalRecord:
@@ -228,22 +246,22 @@ def _body_of(message: pb.JournalRecord) -> JournalBody:
             raise ValueError("it holds nothing this version knows; was it written by a later one?")
 
 
-def _change_message(change: InputChange) -> pb.InputDelta:
-    return pb.InputDelta(
-        now_unix_nanos=change.now,
-        machines=map(_machine_message, change.machines),
-        removed_machine_ids=change.removed,
-        reservations=RESERVATION.messages(change.reservations),
-        removed_reservation_ids=change.unreserved,
-        parking=_age_messages(change.parking),
-        shortfall_ages=_age_messages(change.shortfall_ages),
-        reported_clusters=sorted(change.reported or ()),
-        reported_changed=change.reported is not None,
-        pauses=PAUSE.messages(change.pauses or ()),
-        pauses_changed=change.pauses is not None,
-        input_digest=change.digest,
-        needs=None if change.needs is None else _needs_message(change.needs),
-    )
+def _change_fields(change: InputChange) -> Fields:
+    return {
+        "now_unix_nanos": change.now,
+        "machines": list(map(_machine_fields, change.machines)),
+        "removed_machine_ids": change.removed,
+        "reservations": RESERVATION.messages(change.reservations),
+        "removed_reservation_ids": change.unreserved,
+        "parking": _age_messages(change.parking),
+        "shortfall_ages": _age_messages(change.shortfall_ages),
+        "reported_clusters": sorted(change.reported or ()),
+        "reported_changed": change.reported is not None,
+        "pauses": PAUSE.messages(change.pauses or ()),
+        "pauses_changed": change.pauses is not None,
+        "input_digest": change.digest,
+        "needs": None if change.needs is None else _needs_fields(change.needs),
+    }
 
 
 def _change_of(message: pb.InputDelta) -> InputChange:
@@ -262,22 +280,27 @@ def _change_of(message: pb.InputDelta) -> InputChange:
     )
 
 
-def _machine_message(entry: FleetMachine) -> pb.MachineRecord:
+def _machine_fields(entry: FleetMachine) -> Fields:
     machine, marks = entry.machine, entry.marks
     since, held, host = marks.idle_since, marks.held, machine.host
-    record = _stamp_message(machine.assigned)
-    record.machine.CopyFrom(_offering_message(offering_of(machine)))
-    record.machine.id, record.machine.cluster = machine.id, machine.cluster
-    record.machine.state = state_number(machine.state)
-    record.machine.last_error = machine.last_error
-    if not host.empty:
-        record.machine.host.CopyFrom(provider_pb2.HostRef(provider=host.provider, ref=host.ref))
-    record.idle_since_unix_nanos, record.idle_since_known = since or 0, since is not None
-    record.unseen = held is not None and held.by is HeldBy.UNSEEN
-    record.withheld = held is not None and held.by is HeldBy.QUOTA
-    record.held = "" if held is None else held.by
-    record.overdue, record.empty = marks.overdue, marks.empty
-    return record
+    return {
+        **_stamp_fields(machine.assigned),
+        "machine": {
+            **_offering_fields(offering_of(machine)),
+            "id": machine.id,
+            "cluster": machine.cluster,
+            "state": state_number(machine.state),
+            "last_error": machine.last_error,
+            "host": None if host.empty else {"provider": host.provider, "ref": host.ref},
+        },
+        "idle_since_unix_nanos": since or 0,
+        "idle_since_known": since is not None,
+        "unseen": held is not None and held.by is HeldBy.UNSEEN,
+        "withheld": held is not None and held.by is HeldBy.QUOTA,
+        "held": "" if held is None else held.by,
+        "overdue": marks.overdue,
+        "empty": marks.empty,
+    }
 
 
 def _machine_of(message: pb.MachineRecord) -> FleetMachine:
@@ -314,17 +337,22 @@ def _machine_of(message: pb.MachineRecord) -> FleetMachine:
     )
 
 
-def _offering_message(offering: Offering) -> provider_pb2.Machine:
-    return provider_pb2.Machine(
-        instance_type=offering.instance_type,
-        zone=offering.zone,
-        capacity_type=number(offering.capacity_type),
-        price_per_hour=offering.price_per_hour,
-        interruption_probability=offering.interruption_probability,
-        resources=resources_message(offering.resources),
-        labels=dict(offering.labels),
-        allocatable=resources_message(offering.allocatable),
-    )
+def _offering_fields(offering: Offering) -> Fields:
+    return {
+        "instance_type": offering.instance_type,
+        "zone": offering.zone,
+        "capacity_type": number(offering.capacity_type),
+        "price_per_hour": offering.price_per_hour,
+        "interruption_probability": offering.interruption_probability,
+        "resources": _resources_fields(offering.resources),
+        "labels": dict(offering.labels),
+        "allocatable": _resources_fields(offering.allocatable),
+    }
+
+
+def _resources_fields(resources: Resources) -> Fields | None:
+    """None where there is nothing to say: an absent message is the empty vector."""
+    return {"resources": resources.texts()} if resources.amounts else None
 
 
 def _offering_of(message: provider_pb2.Machine) -> Offering:
@@ -340,15 +368,15 @@ def _offering_of(message: provider_pb2.Machine) -> Offering:
     )
 
 
-def _stamp_message(assigned: Assigned) -> pb.MachineRecord:
-    return pb.MachineRecord(
-        assigned_priority=assigned.priority,
-        assigned_interruption_dollars=assigned.interruption_penalty,
-        assigned_reclamation_dollars=assigned.reclamation_penalty,
-        assigned_fingerprint=assigned.need_fingerprint,
-        assigned_group=assigned.group,
-        assigned_cluster=assigned.cluster,
-    )
+def _stamp_fields(assigned: Assigned) -> Fields:
+    return {
+        "assigned_priority": assigned.priority,
+        "assigned_interruption_dollars": assigned.interruption_penalty,
+        "assigned_reclamation_dollars": assigned.reclamation_penalty,
+        "assigned_fingerprint": assigned.need_fingerprint,
+        "assigned_group": assigned.group,
+        "assigned_cluster": assigned.cluster,
+    }
 
 
 def _stamp_of(message: pb.MachineRecord) -> Assigned:
@@ -362,16 +390,16 @@ def _stamp_of(message: pb.MachineRecord) -> Assigned:
     )
 
 
-def _table_message(table: MachineTable) -> pb.MachineTable:
-    return pb.MachineTable(
-        ids=table.ids,
-        offerings=map(_offering_message, table.offerings),
-        stamps=map(_stamp_message, table.stamps),
-        clusters=table.clusters,
-        providers=table.providers,
-        node_names=table.node_names,
+def _table_fields(table: MachineTable) -> Fields:
+    return {
+        "ids": table.ids,
+        "offerings": list(map(_offering_fields, table.offerings)),
+        "stamps": list(map(_stamp_fields, table.stamps)),
+        "clusters": table.clusters,
+        "providers": table.providers,
+        "node_names": table.node_names,
         **_column_bytes(table.columns, _MACHINE_COLUMNS),
-    )
+    }
 
 
 def _table_of(message: pb.MachineTable) -> MachineTable:
@@ -399,14 +427,14 @@ def _table_of(message: pb.MachineTable) -> MachineTable:
     )
 
 
-def _needs_message(table: NeedTable) -> pb.NeedTable:
-    return pb.NeedTable(
-        clusters=table.clusters,
-        profiles=map(_profile_message, table.profiles),
-        vectors=[provider_pb2.Resources(resources=each.texts()) for each in table.vectors],
-        groups=table.groups,
+def _needs_fields(table: NeedTable) -> Fields:
+    return {
+        "clusters": table.clusters,
+        "profiles": list(map(_profile_message, table.profiles)),
+        "vectors": [{"resources": each.texts()} for each in table.vectors],
+        "groups": table.groups,
         **_column_bytes(table.columns, _NEED_COLUMNS),
-    )
+    }
 
 
 def _needs_of(message: pb.NeedTable) -> NeedTable:
@@ -428,7 +456,7 @@ def _needs_of(message: pb.NeedTable) -> NeedTable:
     )
 
 
-def _column_bytes(columns: Mapping[str, NDArray[Any]], kinds: Mapping[str, str]) -> dict[str, Any]:
+def _column_bytes(columns: Mapping[str, NDArray[Any]], kinds: Mapping[str, str]) -> Fields:
     return {name: np.ascontiguousarray(columns[name], kinds[name]).tobytes() for name in kinds}
 
 

@@ -6,7 +6,7 @@ Two in a hundred change in a minute, spread evenly over its cycles; the same one
 from dataclasses import replace
 from random import Random
 
-from bigfleet.bench.engine.exercises import loaded_inventory
+from bigfleet.bench.engine.exercises import loaded_inventory, loaded_needs
 from bigfleet.bench.engine.workload import NOW, EngineWorkload
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.engine_input import EngineInput
@@ -26,14 +26,18 @@ SEED = 1
 
 
 class ChurningFleet:
-    def __init__(self, workload: EngineWorkload) -> None:
+    def __init__(
+        self,
+        workload: EngineWorkload,
+        inventory: Inventory | None = None,
+        needs: NeedsTable | None = None,
+    ) -> None:
+        """Where machines and Needs are not given, those of the workload are put into new ones."""
         self._chance = Random(SEED)
-        self._inventory: Inventory = loaded_inventory(workload.batches)
+        self._inventory: Inventory = inventory or loaded_inventory(workload.batches)
         self._ids = [name for batch in workload.batches for name in batch.ids]
-        self._needs = NeedsTable()
+        self._needs = needs or loaded_needs(workload)
         self._demand: dict[str, list[Need]] = {c: [*n] for c, n in workload.needs.items()}
-        for cluster, needs in self._demand.items():
-            self._needs.replace(cluster, needs)
         self._cycle = 0
         self.machines_a_cycle = _share(workload.machine_count)
         self.needs_a_cycle = min(_share(workload.need_count), len(self._demand))

@@ -22,6 +22,7 @@ from bigfleet.bench.processes import Child, child
 from bigfleet.bench.scraping import metrics_page
 from bigfleet.bench.shard.fleet import ShardScale, cluster_name, rollup
 from bigfleet.bench.shard.operators import Operators
+from bigfleet.bench.shard.rails import rail_rows
 from bigfleet.bench.timing import unit_ms
 from bigfleet.model.ownership import Ownership
 from bigfleet.shard.effects import KeptRows
@@ -86,11 +87,12 @@ async def measured(scale: ShardScale) -> list[Measure]:
         Measure("machine-speed unit", unit_ms(), "ms"),
         *_ingest_rows(scale),
     ]
-    async with _running(scale) as rig:
+    async with running(scale) as rig:
         found += await _start_rows(rig)
         scraping = asyncio.create_task(_scrape((await rig.shard.ask())["metrics_port"]))
         found += await _cycle_rows(rig)
         found += await _probe_rows(rig)
+        found += await rail_rows(rig.shard, rig.operators, scale)
         scraping.cancel()
         found.append(Measure("memory of the shard", rig.shard.resident_bytes() / 2**20, "MB"))
     found.append(Measure("load of the machine after", os.getloadavg()[0], ""))
@@ -98,14 +100,16 @@ async def measured(scale: ShardScale) -> list[Measure]:
 
 
 @asynccontextmanager
-async def _running(scale: ShardScale) -> AsyncIterator[ShardHarness]:
+async def running(scale: ShardScale, shard_module: str = "") -> AsyncIterator[ShardHarness]:
+    """`shard_module`: of another watched shard than the usual one."""
     modules = "bigfleet.bench.shard"
     given = json.dumps(asdict(scale))
     with tempfile.TemporaryDirectory() as data_dir:
         async with child(f"{modules}.instant_provider", "provider", given) as provider:
             address = f"127.0.0.1:{(await provider.ask())['port']}"
             words = (data_dir, address, json.dumps(CYCLE_SECONDS))
-            async with child(f"{modules}.watched_shard", "shard", *words) as shard:
+            module = shard_module or f"{modules}.watched_shard"
+            async with child(module, "shard", *words) as shard:
                 operators = Operators(f"127.0.0.1:{(await shard.ask())['port']}", scale)
                 try:
                     yield ShardHarness(scale, shard, provider, operators)

@@ -76,7 +76,7 @@ class CoordinatorProcess(Process):
         open_store: OpenStore = store_of,
     ) -> None:
         super().__init__(context)
-        self._settings = settings
+        self.settings = settings
         self._open_store = open_store
         log, clock = context.log, context.clock
         self.leading = LeadingReplica(settings, clock, context.stopwatch, log)
@@ -101,22 +101,22 @@ class CoordinatorProcess(Process):
 
     @property
     def name(self) -> str:
-        return self._settings.id
+        return self.settings.id
 
     @property
     def shutdown_grace(self) -> float:
-        return self._settings.shutdown_grace
+        return self.settings.shutdown_grace
 
     @property
     def address(self) -> str:
         """What others are told."""
-        if self._settings.advertise_addr:
-            return self._settings.advertise_addr
-        host, _, _ = self._settings.listen.rpartition(":")
+        if self.settings.advertise_addr:
+            return self.settings.advertise_addr
+        host, _, _ = self.settings.listen.rpartition(":")
         return f"{host}:{self.port}"
 
     def apply_settings(self, settings: CoordinatorSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self.leading.apply_settings(settings)
 
     def why_not_ready(self) -> str:
@@ -137,7 +137,7 @@ class CoordinatorProcess(Process):
     # -- its part of a start and of a stop -------------------------------------------------------
 
     async def _open(self) -> None:
-        settings = self._settings
+        settings = self.settings
         await self._endpoint.start()
         await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
         me = Leader(settings.id, self.address)
@@ -148,12 +148,12 @@ class CoordinatorProcess(Process):
         return {"leading": self.leading.run(self._duties), "watch": self._watch()}
 
     def _facts(self) -> Mapping[str, Any]:
-        return {"replica": self._settings.id}
+        return {"replica": self.settings.id}
 
     def _started_facts(self) -> Mapping[str, Any]:
         return {
-            "msg": f"coordinator {self._settings.id} serves on port {self.port}",
-            "store": self._settings.store,
+            "msg": f"coordinator {self.settings.id} serves on port {self.port}",
+            "store": self.settings.store,
             "port": self.port,
         }
 
@@ -178,7 +178,7 @@ class CoordinatorProcess(Process):
                 await self._endpoint.set_leader_known(known)
             trouble = self.leading.trouble()
             lost_since = (lost_since or clock.now()) if trouble else None
-            if self._settings.store == "sqlite" and lost_since is not None:
+            if self.settings.store == "sqlite" and lost_since is not None:
                 self._give_up(trouble, clock.now() - lost_since)
             await clock.sleep(WATCH_SECONDS)
 

@@ -75,7 +75,7 @@ class WhatIfs:
         latest = finished.given.cycle
         if cycle in (0, latest):
             recorder = Recorder(self._shard_id, self._epoch, __version__)
-            records = await asyncio.to_thread(recorder.record, finished)
+            records = await asyncio.to_thread(recorder.input_alone, finished.given)
             head = {"name": f"{self._epoch}:{latest}", "frames": 1 + len(records)}
             return head, [request, *records]
         if self._journal is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Int64s
+from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.engine.snapshot import Snapshot, Tables
 from bigfleet.model.batches import Offering
 from bigfleet.model.fleet_maps import FleetMap, Numbers, column_type
@@ -37,6 +37,7 @@ _FIXED = (
     MapLegend("priceBucket", (*(f"{price:g}" for price in PRICES), "more")),
 )
 _OTHERS = "others"
+_TYPE_OF = {each.name: column_type(each) for each in MAP_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,36 +150,36 @@ class MapMaker:
     def _columns(self, seen: MapInput, *, past: bool = False) -> dict[str, Numbers]:
         snapshot = seen.snapshot
         live, tables = snapshot.columns, snapshot.tables
-        offered = self._offerings.look_at(tables)[live.offering]
-        clusters = self._clusters.numbers(tables.clusters.rows)
-        providers = self._providers.numbers(tables.sources.rows)
-        found: dict[str, Int64s | Numbers] = {
-            "state": live.state.astype(np.int64),
-            "capacityType": snapshot.offerings.capacity_type[live.offering].astype(np.int64),
-            "clusterIdx": clusters[live.cluster],
-            "typeIdx": offered[:, 0],
-            "zoneIdx": offered[:, 1],
-            "rackIdx": offered[:, 2],
-            "priceBucket": offered[:, 3],
-            "priceMicros": offered[:, 4],
-            "priorityClass": np.where(live.cluster >= 0, self._classes(snapshot), 0),
-            "flags": _flags(seen),
-            "providerIdx": providers[live.source],
+        offered = self._offerings.look_at(tables)
+        # What a number stands for is looked up in a small table of the column's own type: a large
+        # array is made once per column and never widened.
+        looked_up: dict[str, tuple[Int64s, Int32s]] = {
+            "capacityType": (snapshot.offerings.capacity_type.astype(np.int64), live.offering),
+            "clusterIdx": (self._clusters.numbers(tables.clusters.rows), live.cluster),
+            "typeIdx": (offered[:, 0], live.offering),
+            "zoneIdx": (offered[:, 1], live.offering),
+            "rackIdx": (offered[:, 2], live.offering),
+            "priceBucket": (offered[:, 3], live.offering),
+            "priceMicros": (offered[:, 4], live.offering),
+            "priorityClass": (self._classes(snapshot), live.stamp),
+            "providerIdx": (self._providers.numbers(tables.sources.rows), live.source),
         }
-        found["sinceSeconds"] = np.zeros(len(snapshot), np.uint32)
-        columns = {each.name: found[each.name].astype(column_type(each)) for each in MAP_COLUMNS}
-        if not past:
-            columns["sinceSeconds"] = self._since(seen, columns["state"])
+        columns: dict[str, Numbers] = {
+            name: table.astype(_TYPE_OF[name])[rows] for name, (table, rows) in looked_up.items()
+        }
+        columns["priorityClass"][live.cluster < 0] = 0
+        columns["state"] = live.state.astype(np.uint8)
+        columns["flags"] = _flags(seen)
+        unknown = np.zeros(len(snapshot), _TYPE_OF["sinceSeconds"])
+        columns["sinceSeconds"] = unknown if past else self._since(seen, columns["state"])
         return columns
 
     def _classes(self, snapshot: Snapshot) -> Int64s:
-        """By machine: the number of its stamp's priority."""
+        """By stamp: the number of its priority."""
         distinct, place = np.unique(snapshot.stamps.priority[1:], return_inverse=True)
         number = self._priorities.numbers(map(str, distinct.tolist()))
         # The first stamp is the empty one.
-        of_stamp = np.concatenate(([0], number[place]))
-        chosen: Int64s = of_stamp[snapshot.columns.stamp]
-        return chosen
+        return np.concatenate(([0], number[place]))
 
     def _since(self, seen: MapInput, state: Numbers) -> Numbers:
         """Looked up only for machines that are new or in another state than before."""
@@ -200,9 +201,9 @@ class MapMaker:
         return (nanos // SECOND).astype("<u4")
 
 
-def _flags(seen: MapInput) -> Int64s:
+def _flags(seen: MapInput) -> Numbers:
     live = seen.snapshot.columns
-    flags = (live.held > 0) * HELD + live.overdue * np.int64(OVERDUE)
+    flags = (live.held > 0) * np.uint8(HELD) + live.overdue * np.uint8(OVERDUE)
     for machine in seen.reservations:
         row = seen.snapshot.row_of(machine)
         if row >= 0:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.model.fleet_maps import FleetMap, Numbers, with_changes
+from bigfleet.model.fleet_maps import FleetMap, Numbers, column_type, with_changes
 from bigfleet.model.watch_events import MAP_COLUMNS, MapChanges, ShardEvent
 from bigfleet.web.answers import json_bytes
 
@@ -39,6 +39,7 @@ _GROUPED: Mapping[By, tuple[str, ...]] = {
     "cluster": ("clusterIdx",),
     "type": ("typeIdx",),
 }
+_TYPE_OF = {each.name: column_type(each) for each in MAP_COLUMNS}
 _NUMBER_OF = {each.name: number for number, each in enumerate(MAP_COLUMNS)}
 Int64s = NDArray[np.int64]
 
@@ -76,6 +77,9 @@ class Layout:
     groups: tuple[tuple[str, int, int], ...]
     #: First row of each shard.
     first: Mapping[str, int]
+    #: Of all machines in this order, as one text, and where each ends in it (uint32).
+    ids: bytes
+    id_ends: bytes
 
 
 class FleetMaps:
@@ -162,7 +166,8 @@ class FleetMaps:
             place[row] = np.arange(len(row))
             sizes = [len(self._shards[name]) for name in self.shards]
             first = dict(zip(self.shards, np.cumsum([0, *sizes]).tolist(), strict=False))
-            self._layouts[by] = Layout(by, self._layout_number, place, row, groups, first)
+            number, ids = self._layout_number, self._ids(row)
+            self._layouts[by] = Layout(by, number, place, row, groups, first, *ids)
         return self._layouts[by]
 
     def body(self, by: By, sequence: int, warnings: Sequence[str] = ()) -> bytes:
@@ -172,7 +177,6 @@ class FleetMaps:
         """
         layout = self.layout(by)
         columns = [self._column(each.name)[layout.row] for each in SHOWN]
-        texts, ends = self._ids(layout)
         header = self._header(layout, sequence, warnings)
         # Offsets are from the beginning of the answer, which the header is part of: its length is
         # fixed first, with room for numbers of any length.
@@ -180,15 +184,15 @@ class FleetMaps:
         place, parts = 4 + room, []
         header["columns"] = []
         for shown, values in zip(SHOWN, columns, strict=True):
-            content = values.astype(f"<u{shown.width}").tobytes()
+            content = values.tobytes()
             entry = {"name": shown.name, "bytes": shown.width, "offset": place}
             header["columns"].append(entry)
             parts.append(content.ljust(_padded(len(content)), b"\0"))
             place += _padded(len(content))
-        header["ids"] = {"offset": place, "length": len(texts)}
+        header["ids"] = {"offset": place, "length": len(layout.ids)}
         head = json_bytes(header).ljust(room)
         assert len(head) == room, f"a header of {len(head)} bytes in a room for {room}"
-        return b"".join((struct.pack("<I", room), head, *parts, ends, texts))
+        return b"".join((struct.pack("<I", room), head, *parts, layout.id_ends, layout.ids))
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -222,27 +226,28 @@ class FleetMaps:
             **({"warnings": list(warnings)} if warnings else {}),
         }
 
-    def _column(self, name: str) -> Int64s:
+    def _column(self, name: str) -> Numbers:
         """Of all shards, one after the other, in numbers of the whole fleet."""
         parts = [
-            self._renumbered(name, shown, shown.columns[name].astype(np.int64))
+            self._renumbered(name, shown, shown.columns[name])
             for shown in (self._shards[each] for each in self.shards)
         ]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return np.concatenate(parts) if parts else np.zeros(0, _TYPE_OF[name])
 
-    def _renumbered(self, name: str, shown: FleetMap, values: Int64s) -> Int64s:
+    def _renumbered(self, name: str, shown: FleetMap, values: Numbers) -> Numbers:
         names = next((each.names for each in shown.header.legends if each.column == name), None)
         if names is None:
             return values
         numbers = self._legends.setdefault(name, _Legend()).numbers(names)
-        return values if name in _FIXED else numbers[values]
+        return values if name in _FIXED else numbers.astype(_TYPE_OF[name])[values]
 
     def _in_fleet_numbers(self, shown: FleetMap, numbers: Numbers, values: Int64s) -> Int64s:
         values = values.copy()
         for column in SHOWN:
             chosen = numbers == _NUMBER_OF[column.name]
             if chosen.any():
-                values[chosen] = self._renumbered(column.name, shown, values[chosen])
+                told = values[chosen].astype(_TYPE_OF[column.name])
+                values[chosen] = self._renumbered(column.name, shown, told)
         return values
 
     def _grown(self, before: Mapping[str, int]) -> dict[str, list[str]]:
@@ -282,7 +287,7 @@ class FleetMaps:
             order = sorted(range(len(known)), key=known.__getitem__)
             rank = np.empty(len(known), np.int64)
             rank[order] = np.arange(len(known))
-            ranks.append(rank[column] if len(column) else column)
+            ranks.append(rank[column])
             names.append([known[each] for each in order])
         if not len(ranks[0]):
             return np.zeros(0, np.int64), ()
@@ -299,9 +304,9 @@ class FleetMaps:
             told.append(("/".join(filter(None, parts)) or "none", start, end))
         return row, tuple(told)
 
-    def _ids(self, layout: Layout) -> tuple[bytes, bytes]:
+    def _ids(self, rows: Int64s) -> tuple[bytes, bytes]:
         ids = [each for name in self.shards for each in self._shards[name].ids]
-        texts = [ids[row].encode() for row in layout.row.tolist()]
+        texts = [ids[row].encode() for row in rows.tolist()]
         ends = np.cumsum([len(text) for text in texts], dtype=np.int64).astype("<u4")
         return b"".join(texts), ends.tobytes()
 

@@ -44,7 +44,7 @@ export function joined(lists: readonly NeedList[], failed: readonly string[]): N
     counts,
     cycle: Math.max(0, ...lists.map((list) => list.cycle)),
     rebuilding: lists.length > 0 && lists.some((list) => list.cycle === 0),
-    warnings: [...failed, ...lists.flatMap((list) => list.warnings ?? [])],
+    warnings: [...new Set([...failed, ...lists.flatMap((list) => list.warnings ?? [])])],
   };
 }
 

@@ -152,7 +152,7 @@ function ReasonChips({ filters, rows }: { filters: Filters; rows: readonly NeedR
   const known = counts.some(([code]) => code === filters.reason);
   return (
     <div className="needs-reasons row" role="group" aria-label="First reasons">
-      {counts.length === 0 && <span className="dim">No Need has a reason to wait.</span>}
+      {counts.length === 0 && rows.length > 0 && <span className="dim">No reason is told.</span>}
       {counts.slice(0, 12).map(([code, count]) => (
         <Chip key={code} on={filters.reason === code} count={format.count(count)} onToggle={() => filters.setReason(filters.reason === code ? "" : code)}><bdi>{code}</bdi></Chip>
       ))}
@@ -237,8 +237,8 @@ export default function NeedsPage({ params }: PageProps) {
         flush
       >
         <div className="needs-bar-row">
-          <ReasonChips filters={filters} rows={rows} />
-          <p className="dim" role="status">{loaded.data ? shownText(loaded.data, visible.length, filtered) : "Loading"}</p>
+          {loaded.data ? <ReasonChips filters={filters} rows={rows} /> : <span />}
+          <p className="dim" role="status">{loaded.data ? shownText(loaded.data, visible.length, filtered) : loaded.error ? "Needs are not known" : "Loading"}</p>
         </div>
         <View of={loaded} height={420} lines={9} empty={(data) => (lines.length === 0 ? <NothingThere data={data} filtered={filtered} /> : null)}>
           {() => (

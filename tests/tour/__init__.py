@@ -1,0 +1,1 @@
+"""The tour of `up` and its controls."""
