@@ -29,7 +29,8 @@ new PerformanceObserver((list) => {
 """
 
 
-@dataclass(slots=True)
+# Without slots: Playwright keeps a mark on the owner of a handler.
+@dataclass
 class Watched:
     tab: Page
     origin: str
@@ -38,8 +39,6 @@ class Watched:
     foreign_requests: list[str] = field(default_factory=list)
     #: Responses of 400 and above, as `status path`.
     refusals: list[str] = field(default_factory=list)
-    #: Bytes that came over the line, by path.
-    weights: dict[str, int] = field(default_factory=dict)
 
     async def open(self, path: str) -> None:
         await self.tab.goto(self.origin + path)
