@@ -19,6 +19,7 @@ from bigfleet.model.counterfactuals import (
 from bigfleet.model.needs import Need
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.shard_views import Disposition
+from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.rails.pauses import PauseRequest
 from bigfleet.shard.what_if_worker import COUNTERFACTUAL
 from bigfleet.shard.what_if_worker import answered as worker_answer
@@ -178,6 +179,20 @@ def test_a_need_that_is_short_too_is_told_what_holds_it_back_beside(tmp_path: Pa
     assert answer.notes[-1].startswith(
         "held back as well: pause p1 lifted (everything, by ada: drill"
     )
+
+
+async def test_a_live_shard_tells_its_last_cycle_with_what_held_it_back(tmp_path: Path) -> None:
+    shard, file = paused_preemption(tmp_path)
+    file.close()
+    finished = shard.state.decision_loop.finished
+    assert finished is not None
+    processes = WhatIfs("shard-0", 1, None)
+    try:
+        call = CounterfactualCall(settlement(3).key, 0, 30_000)
+        answer = await processes.counterfactual(call, finished)
+    finally:
+        await processes.close()
+    assert [change.command for change in answer.changes] == ["bigfleet resume p1 --reason WHY"]
 
 
 def test_the_process_that_answers_for_a_shard_knows_them_too(tmp_path: Path) -> None:

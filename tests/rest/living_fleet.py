@@ -48,6 +48,8 @@ class LivingFleet:
     shown: Fleet
     #: The same fleet, with a shard that does not answer.
     partial_port: int
+    #: The whole fleet on a page that only reads.
+    reading_port: int
     #: Of both pages: faults of routes.
     log: LinesKept
 
@@ -62,6 +64,12 @@ class LivingFleet:
         assert answer.status_code == status, (answer.text, self.log.said)
         assert answer.headers["content-type"] == "application/json"
         return dict(answer.json())
+
+    def lasting_need(self) -> str:
+        """The name of one that a cluster asks for all the time; others come and go."""
+        rows = self.get("/needs?shard=shard-0&cluster=shop")["needs"]
+        first = min(rows, key=lambda row: row.get("arrivalUnixNanos", 0))
+        return f"need/shop/{first['needId']}"
 
     def post(self, path: str, body: Any, status: int = 200) -> dict[str, Any]:
         answer = httpx2.post(
@@ -111,9 +119,10 @@ async def _start(closing: AsyncExitStack) -> LivingFleet:
     )
     partial = replace(shown, shards={**shards, "shard-9": silent})
     ports, log = [], LinesKept()
-    for fleet in (shown, partial):
+    reading = replace(shown, writes=False)
+    for fleet in (shown, partial, reading):
         live = Live(fleet, Rings(), log)
-        server = WebServer(application(live, WebPolicy(writes=True), log), live.end_streams)
+        server = WebServer(application(live, WebPolicy(writes=fleet.writes), log), live.end_streams)
         closing.push_async_callback(server.stop)
         ports.append(await server.start("127.0.0.1:0"))
-    return LivingFleet(ports[0], local, shown, ports[1], log)
+    return LivingFleet(ports[0], local, shown, ports[1], ports[2], log)

@@ -85,3 +85,8 @@ def test_a_shard_that_is_down_is_named_and_the_others_answer(fleet: LivingFleet)
     assert found["warnings"][0].startswith("shard-9 gave no answer")
     alone = fleet.get("/machines?limit=1&shard=shard-9", 502, fleet.partial_port)
     assert alone["error"].startswith("shard shard-9: ")
+
+
+def test_an_id_may_hold_slashes(fleet: LivingFleet) -> None:
+    assert fleet.get("/machines/rack%2F7%20a", 404)["error"] == "no machine rack/7 a"
+    assert fleet.get("/machines/rack%2F7%20a/story", 404)["error"] == "no machine rack/7 a"

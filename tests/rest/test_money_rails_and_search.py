@@ -62,7 +62,7 @@ def test_one_box_finds_objects_of_all_kinds(fleet: LivingFleet, text: str, kind:
 
 def test_search_finds_a_machine_a_need_and_a_decision_by_name(fleet: LivingFleet) -> None:
     row = fleet.get("/decisions?kind=Bootstrap&limit=1")["decisions"][0]
-    _, cluster, need_id = row["need"].split("/")
+    _, cluster, need_id = fleet.lasting_need().split("/")
     for text, kind in (
         (row["machine"], "machine"),
         (need_id[:6], "need"),

@@ -38,6 +38,8 @@ class Param:
     choices: tuple[str, ...] = ()
     #: In the path, not in the query.
     in_path: bool = False
+    #: In the path, and may hold slashes.
+    rooted: bool = False
     #: A regular expression that a value must match.
     pattern: str = ""
     example: str = ""
@@ -149,4 +151,8 @@ class Operation:
                 return Json(told)
             return error(problem.status, problem.text, field=problem.field, remedy=problem.remedy)
 
-        return Route(self.path, endpoint, methods=[self.method], name=self.name)
+        path = self.path
+        for param in self.params:
+            if param.rooted:
+                path = path.replace(f"{{{param.name}}}", f"{{{param.name}:path}}")
+        return Route(path, endpoint, methods=[self.method], name=self.name)

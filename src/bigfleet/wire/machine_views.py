@@ -138,6 +138,7 @@ SELECTOR = RecordCodec(
 QUERY = RecordCodec(
     MachineQuery,
     pb.ListMachinesRequest,
+    Unused("rows_per_frame"),
     selector=SELECTOR,
     limit=NOT_NEGATIVE,
 )

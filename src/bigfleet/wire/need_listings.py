@@ -4,6 +4,7 @@ Texts are cut to what may be told, so that a row is as large as its Need.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from itertools import islice
 from typing import Protocol
 
@@ -20,9 +21,10 @@ from bigfleet.wire.record_codecs import (
     Document,
     Field,
     RecordCodec,
+    Unused,
     first_rows,
 )
-from bigfleet.wire.rpcs import ClusterPart
+from bigfleet.wire.rpcs import ROWS_PER_FRAME, ClusterPart, in_frames
 from bigfleet.wire.shard_read import NEED_VIEW
 from bigfleet.wire.shard_views import NEED_COUNTS, known
 
@@ -44,14 +46,29 @@ async def need_frames(
 ) -> AsyncGenerator[pb.ListNeedsResponse, None]:
     listing = await handler.list_needs(NEED_QUERY.record(request))
     yield pb.ListNeedsResponse(header=_header_message(listing))
-    for row in listing.rows:
-        yield pb.ListNeedsResponse(need=NEED_ROW.message(row))
+
+    async def messages() -> AsyncGenerator[pb.NeedRow, None]:
+        for row in listing.rows:
+            yield NEED_ROW.message(row)
+
+    async with (
+        aclosing(messages()) as rows,
+        aclosing(
+            in_frames(
+                rows,
+                request.rows_per_frame,
+                lambda row: pb.ListNeedsResponse(need=row),
+                lambda some: pb.ListNeedsResponse(needs=some),
+            )
+        ) as frames,
+    ):
+        async for frame in frames:
+            yield frame
 
 
 def _told_to_cluster(frame: pb.ListNeedsResponse) -> pb.ListNeedsResponse:
     """Why a Need stands as it does, without the names of others and what the fleet has."""
-    if frame.HasField("need"):
-        row = frame.need
+    for row in (*([frame.need] if frame.HasField("need") else ()), *frame.needs):
         row.ClearField("remedy")
         row.ClearField("further_reasons")
         row.reason.ClearField("facts")
@@ -86,6 +103,7 @@ def _sources_of(names: Sequence[str]) -> tuple[str, ...]:
 NEED_QUERY = RecordCodec(
     NeedQuery,
     pb.ListNeedsRequest,
+    Unused("rows_per_frame"),
     limit=NOT_NEGATIVE,
     states=Conversion(read=_states_of),
     sources=Conversion(read=_sources_of),
@@ -94,7 +112,9 @@ NEED_QUERY = RecordCodec(
 
 
 def need_query_message(query: NeedQuery = _EVERY_NEED) -> pb.ListNeedsRequest:
-    return NEED_QUERY.message(query)
+    message = NEED_QUERY.message(query)
+    message.rows_per_frame = ROWS_PER_FRAME
+    return message
 
 
 def need_listing(header: pb.ListNeedsHeader, rows: tuple[NeedRow, ...]) -> NeedListing:

@@ -17,12 +17,12 @@ For records that people ask for. What is sent all the time by many is written by
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, IntEnum
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
 from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 Record = TypeVar("Record")
@@ -301,28 +301,45 @@ def message_document(message: Message) -> Document:
     """As protobuf's JSON reads it, but that 64-bit numbers stay numbers: a document can be read
     back into the message. Fields that may be absent are absent; all others are there."""
     document: Document = {}
-    for field in message.DESCRIPTOR.fields:
-        if field.has_presence and not message.HasField(field.name):
-            continue
-        value = getattr(message, field.name)
-        document[field.json_name] = _many(field, value) if field.is_repeated else _one(field, value)
+    for name, json_name, may_be_absent, shown in _document_fields(message.DESCRIPTOR):
+        if not (may_be_absent and not message.HasField(name)):
+            value = getattr(message, name)
+            document[json_name] = value if shown is None else shown(value)
     return document
 
 
-def _many(field: Any, value: Any) -> object:
+@cache
+def _document_fields(message: Descriptor) -> tuple[tuple[str, str, bool, Convert | None], ...]:
+    """Name, name in JSON, whether it may be absent, and how its value is shown; None: as it is.
+
+    Descriptors are slow to ask: a page of machines asks for the same fields thousands of times.
+    """
+    return tuple((f.name, f.json_name, f.has_presence, _shown(f)) for f in message.fields)
+
+
+def _shown(field: FieldDescriptor) -> Convert | None:
     entry = field.message_type
     if entry is not None and entry.GetOptions().map_entry:
-        held = entry.fields_by_name["value"]
-        return {str(key): _one(held, value[key]) for key in sorted(value)}
-    return [_one(field, each) for each in value]
+        held = _shown_one(entry.fields_by_name["value"])
+        if held is None:
+            return lambda value: {str(key): value[key] for key in sorted(value)}
+        return lambda value: {str(key): held(value[key]) for key in sorted(value)}
+    one = _shown_one(field)
+    if not field.is_repeated:
+        return one
+    return list if one is None else lambda value: [one(each) for each in value]
 
 
-def _one(field: Any, value: Any) -> object:
+def _shown_one(field: FieldDescriptor) -> Convert | None:
     if field.message_type is not None:
-        return message_document(value)
+        return message_document
     if field.enum_type is not None:
-        known = field.enum_type.values_by_number.get(value)
-        return known.name if known else value
-    if field.cpp_type in _FLOATS and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+        names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
+        return lambda number: names.get(number, number)
+    return _finite if field.cpp_type in _FLOATS else None
+
+
+def _finite(number: float) -> float | str:
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"

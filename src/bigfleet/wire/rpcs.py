@@ -8,7 +8,7 @@ for the server (`rpc_service`) and for `authorisation`. To add one: the method i
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum
@@ -300,7 +300,7 @@ class Page(Generic[R, A]):
     """A stream of a header and rows, as one record."""
 
     message_type: type[Message]
-    #: The field that holds a row.
+    #: The field that holds a row; with an `s`, where there is such a field, the one of several.
     row: str
     record: Callable[[Any], R]
     #: From the header's message and all rows.
@@ -336,15 +336,31 @@ class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
     cluster_part: ClusterPart | None = None
 
     async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
+        header, rows = await self.rows(client, self.page.record, *args, **kwargs)
+        return self.page.page(header, rows)
+
+    async def rows(
+        self,
+        client: "RpcClient",
+        record: Callable[[Any], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[Any, tuple[T, ...]]:
+        """The header's message, and what `record` makes of the message of each row."""
         request = self.request(*args, **kwargs).SerializeToString()
         page, found = self.page, []
         first: Any = page.message_type()
+        several = f"{page.row}s"
+        if several not in page.message_type.DESCRIPTOR.fields_by_name:
+            several = ""
 
         def take(answer: Any) -> None:
             if answer.HasField("header"):
                 first.MergeFrom(answer)
             elif answer.HasField(page.row):
-                found.append(page.record(getattr(answer, page.row)))
+                found.append(record(getattr(answer, page.row)))
+            if several:
+                found.extend(map(record, getattr(answer, several)))
 
         try:
             async with (
@@ -356,7 +372,29 @@ class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
         except TimeoutError:
             text = f"the {self.noun} took too long to come"
             raise Rejected(Code.DEADLINE_EXCEEDED, text) from None
-        return page.page(first.header, tuple(found))
+        return first.header, tuple(found)
+
+
+#: A frame costs more than a row: clients ask for so many rows in one.
+ROWS_PER_FRAME = 100
+MOST_PER_FRAME = 256
+
+
+async def in_frames(
+    rows: AsyncIterable[M], per_frame: int, one: Callable[[M], N], several: Callable[[list[M]], N]
+) -> AsyncGenerator[N, None]:
+    """A frame for each row, or for as many as were asked for."""
+    most, waiting = min(per_frame, MOST_PER_FRAME), list[M]()
+    async for row in rows:
+        if most <= 1:
+            yield one(row)
+            continue
+        waiting.append(row)
+        if len(waiting) >= most:
+            yield several(waiting)
+            waiting = []
+    if waiting:
+        yield several(waiting)
 
 
 class Service(Generic[H]):

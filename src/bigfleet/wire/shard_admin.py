@@ -94,6 +94,7 @@ from bigfleet.wire.need_listings import (
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.rpcs import (
+    ROWS_PER_FRAME,
     Answer,
     Answering,
     Gate,
@@ -102,6 +103,7 @@ from bigfleet.wire.rpcs import (
     RpcClient,
     Service,
     cluster_of,
+    in_frames,
     no_arguments,
     read_as,
     refused,
@@ -229,7 +231,9 @@ def _text_in(answer: pb.ResetOfferingResponse) -> str:
 
 
 def _machines_request(query: MachineQuery = _EVERYTHING) -> pb.ListMachinesRequest:
-    return QUERY.message(query)
+    message = QUERY.message(query)
+    message.rows_per_frame = ROWS_PER_FRAME
+    return message
 
 
 async def _machine_frames(
@@ -245,9 +249,19 @@ async def _machine_frames(
         cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
     )
     yield pb.ListMachinesResponse(header=header)
-    async with aclosing(listing.machines) as machines:
-        async for view in machines:
-            yield pb.ListMachinesResponse(machine=MACHINE_VIEW.message(view))
+    async with (
+        aclosing(listing.machines) as machines,
+        aclosing(
+            in_frames(
+                (MACHINE_VIEW.message(view) async for view in machines),
+                request.rows_per_frame,
+                lambda row: pb.ListMachinesResponse(machine=row),
+                lambda rows: pb.ListMachinesResponse(machines=rows),
+            )
+        ) as frames,
+    ):
+        async for frame in frames:
+            yield frame
 
 
 def _machine_page(header: pb.ListMachinesHeader, machines: tuple[MachineView, ...]) -> MachinePage:

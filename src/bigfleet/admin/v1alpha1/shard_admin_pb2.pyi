@@ -802,12 +802,15 @@ class ListNeedsRequest(_message.Message):
     STATES_FIELD_NUMBER: _builtins.int
     NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
     SOURCES_FIELD_NUMBER: _builtins.int
+    ROWS_PER_FRAME_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
     """0: no cap."""
     need_id_prefix: _builtins.str
     """Only Needs whose id begins so; empty: all."""
+    rows_per_frame: _builtins.int
+    """More than 1: rows come in `needs`, so many at a time, 256 at most."""
     @_builtins.property
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
@@ -824,10 +827,11 @@ class ListNeedsRequest(_message.Message):
         states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
         need_id_prefix: _builtins.str = ...,
         sources: _abc.Iterable[_builtins.str] | None = ...,
+        rows_per_frame: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "sources", b"sources", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "rows_per_frame", b"rows_per_frame", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -839,19 +843,23 @@ class ListNeedsResponse(_message.Message):
 
     HEADER_FIELD_NUMBER: _builtins.int
     NEED_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def header(self) -> Global___ListNeedsHeader: ...
     @_builtins.property
     def need(self) -> Global___NeedRow: ...
+    @_builtins.property
+    def needs(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedRow]: ...
     def __init__(
         self,
         *,
         header: Global___ListNeedsHeader | None = ...,
         need: Global___NeedRow | None = ...,
+        needs: _abc.Iterable[Global___NeedRow] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "need", b"need"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "need", b"need"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "need", b"need", "needs", b"needs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "need"]  # noqa: Y015
     _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
@@ -1050,6 +1058,7 @@ class ListMachinesRequest(_message.Message):
     ONLY_UNSEEN_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     AFTER_ID_FIELD_NUMBER: _builtins.int
+    ROWS_PER_FRAME_FIELD_NUMBER: _builtins.int
     failed_cause: _builtins.str
     only_pending: _builtins.bool
     only_unseen: _builtins.bool
@@ -1057,6 +1066,8 @@ class ListMachinesRequest(_message.Message):
     """0: no cap."""
     after_id: _builtins.str
     """Only greater ids."""
+    rows_per_frame: _builtins.int
+    """More than 1: rows come in `machines`, so many at a time, 256 at most."""
     @_builtins.property
     def selector(self) -> _common_pb2.MachineSelector: ...
     def __init__(
@@ -1068,10 +1079,11 @@ class ListMachinesRequest(_message.Message):
         only_unseen: _builtins.bool = ...,
         limit: _builtins.int = ...,
         after_id: _builtins.str = ...,
+        rows_per_frame: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["selector", b"selector"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "failed_cause", b"failed_cause", "limit", b"limit", "only_pending", b"only_pending", "only_unseen", b"only_unseen", "selector", b"selector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "failed_cause", b"failed_cause", "limit", b"limit", "only_pending", b"only_pending", "only_unseen", b"only_unseen", "rows_per_frame", b"rows_per_frame", "selector", b"selector"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1083,19 +1095,23 @@ class ListMachinesResponse(_message.Message):
 
     HEADER_FIELD_NUMBER: _builtins.int
     MACHINE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def header(self) -> Global___ListMachinesHeader: ...
     @_builtins.property
     def machine(self) -> Global___MachineView: ...
+    @_builtins.property
+    def machines(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineView]: ...
     def __init__(
         self,
         *,
         header: Global___ListMachinesHeader | None = ...,
         machine: Global___MachineView | None = ...,
+        machines: _abc.Iterable[Global___MachineView] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "machine", b"machine"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "machine", b"machine"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "machine", b"machine", "machines", b"machines"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "machine"]  # noqa: Y015
     _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015

@@ -58,7 +58,7 @@ class WhatIfs:
             raise Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if")
         self._running += 1
         try:
-            head, frames = await self._question(request, cycle, finished)
+            head, frames = await self._question(question, request, cycle, finished)
             return await self._asked({"question": question, **head}, frames)
         finally:
             self._running -= 1
@@ -70,12 +70,16 @@ class WhatIfs:
             await _ended(worker)
 
     async def _question(
-        self, request: bytes, cycle: int, finished: FinishedCycle
+        self, question: str, request: bytes, cycle: int, finished: FinishedCycle
     ) -> tuple[dict[str, Any], Sequence[bytes]]:
         latest = finished.given.cycle
         if cycle in (0, latest):
             recorder = Recorder(self._shard_id, self._epoch, __version__)
-            records = await asyncio.to_thread(recorder.input_alone, finished.given)
+            if question == COUNTERFACTUAL:
+                # With what became of its actions: pauses and rails may be lifted.
+                records = await asyncio.to_thread(recorder.record, finished)
+            else:
+                records = await asyncio.to_thread(recorder.input_alone, finished.given)
             head = {"name": f"{self._epoch}:{latest}", "frames": 1 + len(records)}
             return head, [request, *records]
         if self._journal is None:

@@ -23,8 +23,8 @@ _SPOT = 40
 _WAVE_FRACTION, _NOTICE = 0.3, "5s"
 #: How often the cheapest offering is sold out, and for how long each is waited for.
 _STOCK_ROUNDS, _STOCK_PATIENCE = 5, 40 * SECOND
-#: Empty Lists: as many as a shard may need to be seen to hold them, and too few to be believed.
-_EMPTY_LISTS = 10
+#: Empty Lists: fewer than a shard believes, however long they take on a busy machine.
+_EMPTY_LISTS = 2
 #: The whole market, again without end.
 STOCK_BACK = SimVerb("stock", ("capacity=Spot", "inf"))
 
@@ -233,7 +233,7 @@ def empty_answers(demands: Demands) -> Callable[[FleetSeen], Playing]:
             "the empty List and the empty roll-up are both held back",
             both_held,
             (SimVerb("list-empty", (str(_EMPTY_LISTS),)), SendEmptyRollup(SHOP)),
-            (SendEmptyRollup(SHOP),),
+            (SimVerb("list-empty", ("1",)), SendEmptyRollup(SHOP)),
             instead=lambda seen: f"{len(seen.quarantines)} are held back",
         )
         seen = yield Wait(

@@ -24,7 +24,8 @@ from bigfleet.web.live.rings import Rings
 from bigfleet.web.live.seen import Seen
 from bigfleet.web.live.statuses import status_of
 from bigfleet.web.members import Members
-from bigfleet.web.need_documents import NeedDocuments
+from bigfleet.wire.need_documents import NeedDocuments
+from bigfleet.wire.need_listings import NEED_ROW
 from bigfleet.wire.shard_admin import ShardAdminClient
 
 TOPICS = {
@@ -238,7 +239,10 @@ class Live:
             told, documents = event.needs, NeedDocuments()
             document = {
                 "reset": told.reset,
-                "changed": [{**documents.document(row), "shardId": name} for row in told.changed],
+                "changed": [
+                    {**documents.document(NEED_ROW.message(row)), "shardId": name}
+                    for row in told.changed
+                ],
                 "removed": [key.need_id for key in told.removed],
             }
             self.hub.offer("needs", document, now)

@@ -186,7 +186,7 @@ def operations(fleet: Fleet) -> list[Operation]:
             "One cluster, with its requests and nodes by phase.",
             clusters.one,
             ClusterDetail,
-            (Param("id", "Id of a cluster.", in_path=True, example="shop"),),
+            (Param("id", "Id of a cluster.", in_path=True, rooted=True, example="shop"),),
             problems=(HTTPStatus.NOT_FOUND,),
             compatible=True,
             example="/clusters/shop",

@@ -11,21 +11,22 @@ from starlette.routing import Route
 from bigfleet.model.machine_selectors import BadSelector, selector_of, term_of
 from bigfleet.model.provider_calls import Code
 from bigfleet.model.shard_admin import StoryCall
-from bigfleet.model.shard_views import MachinePage, MachineQuery, MachineSelector, MachineView
+from bigfleet.model.shard_views import MachineQuery, MachineSelector, MachineView
 from bigfleet.web.answers import queried_at
 from bigfleet.web.fleet import Answers, Fleet, not_found
 from bigfleet.web.further_schemas import MachineDetail, Machines, MachineStoryShape
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import bad
+from bigfleet.wire.machine_documents import listed_machines, machine_document
 from bigfleet.wire.machine_views import MACHINE_VIEW
 from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.shard_views import EVENT
 
-DEFAULT_LIMIT, MOST = 200, 2_000
+DEFAULT_LIMIT, MOST = 100, 2_000
 MOST_EVENTS = 1_000
 #: Ids looked at for one that was meant.
 _LOOKED_AT = 1_000
-MACHINE = Param("id", "Id of a machine.", in_path=True, example="od-0001")
+MACHINE = Param("id", "Id of a machine.", in_path=True, rooted=True, example="od-0001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,15 @@ class MachineRoutes:
         query = MachineQuery(
             selector_in(asked), limit=limit, after_id=asked.text("after"), **flags_in(asked)
         )
-        told = await self.fleet.ask(lambda client: client.machines(query), shard)
+        told = await self.fleet.ask(lambda client: listed_machines(client, query), shard)
         pages = told.require().said
-        rows = [_keyed(name, page) for name, page in pages.items()]
-        shown = [row for _, row in islice(merge(*rows, key=lambda row: row[0]), limit)]
-        more = sum(len(page.machines) for page in pages.values()) > len(shown)
-        more |= any(len(page.machines) == limit for page in pages.values())
+        rows = [[{**row, "shardId": name} for row in page.rows] for name, page in pages.items()]
+        shown = list(islice(merge(*rows, key=lambda row: str(row["id"])), limit))
+        more = sum(map(len, rows)) > len(shown) or any(len(some) == limit for some in rows)
         return {
             "total": sum(page.total for page in pages.values()),
             "machines": shown,
-            **({"next": shown[-1]["machine"]["id"]} if more and shown else {}),
+            **({"next": shown[-1]["id"]} if more and shown else {}),
             "shards": {
                 name: {"cycle": page.cycle, "computedAtUnixNanos": page.computed_at}
                 for name, page in pages.items()
@@ -111,32 +111,8 @@ def flags_in(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _keyed(shard: str, page: MachinePage) -> list[tuple[str, dict[str, Any]]]:
-    return [(view.machine.id, row_of(view, shard)) for view in page.machines]
-
-
 def row_of(view: MachineView, shard: str) -> dict[str, Any]:
-    """As `bigfleet machines -o json`, and what a page shows beside it."""
-    document, machine = MACHINE_VIEW.document(view), view.machine
-    shown: dict[str, Any] = {
-        "id": machine.id,
-        **document,
-        "shardId": shard,
-        "hourlyCost": machine.price_per_hour,
-        "sinceUnixNanos": view.state_since,
-    }
-    if (need := view.claimed_by) is not None:
-        shown["needId"] = need.need_id
-    if view.reservation is not None:
-        holder = view.reservation.holder
-        shown["reservedFor"] = {
-            "need": f"need/{holder.cluster}/{holder.need_id}",
-            "kind": view.reservation.kind.value,
-            "expiresUnixNanos": view.reservation.expires_at,
-        }
-    if view.withheld_by_quota:
-        shown["held"] = {"by": "quota"}
-    return shown
+    return {**machine_document(view), "shardId": shard}
 
 
 async def nearest(fleet: Fleet, wanted: str) -> list[str]:
@@ -186,16 +162,6 @@ def operations(fleet: Fleet) -> list[Operation]:
             example="/machines?filter=state=configured&limit=2",
         ),
         Operation(
-            "/machines/{id}",
-            "getMachine",
-            "One machine.",
-            machines.machine,
-            MachineDetail,
-            (MACHINE,),
-            problems=(HTTPStatus.NOT_FOUND,),
-            example="/machines/od-0001",
-        ),
-        Operation(
             "/machines/{id}/story",
             "getMachineStory",
             "What touched a machine, oldest first; also of one that is gone.",
@@ -213,6 +179,17 @@ def operations(fleet: Fleet) -> list[Operation]:
             ),
             problems=(HTTPStatus.NOT_FOUND,),
             example="/machines/od-0001/story?limit=20",
+        ),
+        # After the one below it: its id may hold slashes.
+        Operation(
+            "/machines/{id}",
+            "getMachine",
+            "One machine.",
+            machines.machine,
+            MachineDetail,
+            (MACHINE,),
+            problems=(HTTPStatus.NOT_FOUND,),
+            example="/machines/od-0001",
         ),
     ]
 

@@ -9,13 +9,13 @@ from starlette.routing import Route
 
 from bigfleet.model.cluster_reports import DemandSource
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.shard_views import NeedListing, NeedQuery
+from bigfleet.model.shard_views import NeedQuery
 from bigfleet.web.answers import json_bytes, queried_at
 from bigfleet.web.fleet import Fleet
-from bigfleet.web.need_documents import NeedDocuments
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import bad
 from bigfleet.web.schemas import Needs
+from bigfleet.wire.need_documents import listed_needs
 
 DEFAULT_LIMIT, MOST = 2_000, 20_000
 #: Answers that are kept, a few megabytes each at most.
@@ -52,9 +52,9 @@ class NeedRoutes:
         key = (shard, status.epoch, status.cycle, query)
         head = self.answers.get(key)
         if head is None:
-            found = await self.fleet.ask_one(shard, lambda client: client.needs(query))
-            document = {"shardId": shard, **needs_document(found)}
-            head = self.answers.keep((shard, status.epoch, found.cycle, query), document)
+            found = await self.fleet.ask_one(shard, lambda client: listed_needs(client, query))
+            key = (shard, status.epoch, found["cycle"], query)
+            head = self.answers.keep(key, {"shardId": shard, **found})
         rest = {**asked.head(), "queriedAt": queried_at(self.fleet.clock.now())}
         return head + b"," + json_bytes(rest)[1:]
 
@@ -70,19 +70,6 @@ class NeedRoutes:
             asked.text("id"),
             (source,) if source else (),
         )
-
-
-def needs_document(found: NeedListing) -> dict[str, Any]:
-    documents = NeedDocuments()
-    return {
-        "cycle": found.cycle,
-        "computedAtUnixNanos": found.computed_at,
-        "totalNeeds": found.counts.total,
-        "matchingNeeds": found.matching,
-        "needStates": {state.label: found.counts.count(state) for state in NeedState},
-        "needs": [documents.document(row) for row in found.rows],
-        **({} if found.cycle else {"rebuilding": True}),
-    }
 
 
 def operations(fleet: Fleet) -> list[Operation]:

@@ -3,6 +3,7 @@ rest, machines that went back and forth."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from starlette.routing import Route
@@ -107,6 +108,7 @@ def operations(fleet: Fleet) -> list[Operation]:
             rails.rows("quarantines", QUARANTINE, lambda client: client.quarantines()),
             Quarantines,
             (SHARD,),
+            problems=(HTTPStatus.NOT_FOUND,),
             example="/quarantines",
         ),
         Operation(
@@ -116,6 +118,7 @@ def operations(fleet: Fleet) -> list[Operation]:
             rails.rows("offerings", OFFERING, lambda client: client.offerings()),
             Offerings,
             (SHARD,),
+            problems=(HTTPStatus.NOT_FOUND,),
             example="/offerings",
         ),
         Operation(
@@ -125,6 +128,7 @@ def operations(fleet: Fleet) -> list[Operation]:
             rails.rows("findings", THRASH_FINDING, lambda client: client.thrash()),
             Thrash,
             (SHARD,),
+            problems=(HTTPStatus.NOT_FOUND,),
             example="/thrash",
         ),
         Operation(
@@ -134,6 +138,7 @@ def operations(fleet: Fleet) -> list[Operation]:
             rails.rows("verifiers", VERIFIER, verifier),
             Verifiers,
             (SHARD,),
+            problems=(HTTPStatus.NOT_FOUND,),
             example="/verifier",
         ),
     ]

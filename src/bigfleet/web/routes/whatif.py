@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
-import orjson
 from starlette.routing import Route
 
 from bigfleet.model.errors import BadInput
@@ -36,7 +35,7 @@ class WhatIfRoutes:
         cycle = cycle_in(str(said.at))[1] if said.at else 0
         try:
             # The same reader as of `bigfleet whatif --overlay FILE`.
-            edits = overlay_of(orjson.dumps(msgspec.to_builtins(said.edits)))
+            edits = overlay_of(msgspec.json.encode(said.edits))
             latencies = latencies_of(said.latencies)
         except BadInput as problem:
             told = "; ".join(str(each) for each in problem.problems[:_MOST_TOLD])
