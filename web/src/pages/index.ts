@@ -26,6 +26,7 @@ export const PAGES: readonly Page[] = [
   { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], past: true, load: () => import("./decisions") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
   { title: "Clusters", icon: "clusters", key: "c", paths: ["/clusters", "/clusters/:id"], load: () => import("./clusters") },
+  { title: "What if", icon: "whatif", key: "w", paths: ["/whatif"], past: true, load: () => import("./whatif") },
 ];
 
 export function pageAt(path: string): { page: Page; params: Params } | null {

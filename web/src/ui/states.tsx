@@ -66,16 +66,25 @@ export function Partial({ warnings, title = "Partial answer." }: { warnings: rea
   );
 }
 
-export function ErrorNotice({ error, retry, height }: { error: ApiError; retry?: () => void; height?: number }) {
-  const detail = [`GET ${error.route}`, `status ${error.status || "none"}`, error.message, error.field && `field ${error.field}`, error.remedy]
+export function ErrorNotice({ error, retry, height, method = "GET", title = "This could not be loaded", children }: {
+  error: ApiError;
+  retry?: () => void;
+  height?: number;
+  method?: "GET" | "POST";
+  title?: string;
+  /** Other ways out, beside trying again. */
+  children?: ReactNode;
+}) {
+  const detail = [`${method} ${error.route}`, `status ${error.status || "none"}`, error.message, error.field && `field ${error.field}`, error.remedy]
     .filter(Boolean)
     .join("\n");
   return (
-    <Notice icon="warning" title={error.unknown ? "Not found" : "This could not be loaded"} tone="danger" height={height}>
+    <Notice icon="warning" title={error.unknown ? "Not found" : title} tone="danger" height={height}>
       <p>{error.message}{error.field ? ` (${error.field})` : ""}</p>
       {error.remedy && <p>{error.remedy}</p>}
       <p className="notice-actions">
         {retry && <Button small onClick={retry}>Try again</Button>}
+        {children}
         <CopyButton text={detail} label="Copy detail" />
       </p>
     </Notice>

@@ -22,6 +22,7 @@ from bigfleet.bench.paired import Round, measures_of, of_percentiles, turns
 from bigfleet.bench.processes import Child, child
 from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.what_if import WhatIfCall
 from bigfleet.whatif.overlay_text import edit_of
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -153,6 +154,7 @@ async def _what_if_rows(
         Measure(f"cycle p99 beside {beside}, CPU", p99_cpu.value, "%", 5, None, p99_cpu.interval),
         Measure(f"cycle p99 beside {beside}, by the clock", p99.value, "%", 5, None, p99.interval),
         Measure("what-ifs that were answered meanwhile", len(asking.seconds), ""),
+        Measure("what-ifs that took too long", asking.refused, ""),
         Measure("a what-if over RPC, p95", percentile(asking.seconds, 0.95), "s"),
     ]
 
@@ -165,8 +167,10 @@ class _Asking:
         self._call = call
         self._is_on = False
         self._tasks: list[asyncio.Task[None]] = []
-        #: How long each took.
+        #: How long each took that was answered, and how many were refused: on a busy machine a
+        #: process of low priority may not end in time.
         self.seconds: list[float] = []
+        self.refused = 0
 
     async def switch(self, is_on: bool) -> None:
         """Off: returns when the last ones are answered."""
@@ -181,7 +185,10 @@ class _Asking:
 
     async def _ask(self) -> None:
         while self._is_on:
-            self.seconds.append(await _seconds(self._people.what_if(self._call)))
+            try:
+                self.seconds.append(await _seconds(self._people.what_if(self._call)))
+            except Rejected:
+                self.refused += 1
 
 
 def _some_needs(workload: EngineWorkload, count: int) -> list[NeedKey]:

@@ -1,4 +1,5 @@
 // How a cluster stands: what waits, what is held, and in which order a list shows it.
+import { quoted } from "../../core/commands";
 import { NEED_STATES, type NeedState } from "../../core/types";
 import type { Sort } from "../../ui/table";
 import type { Cluster, Quarantine } from "./types";
@@ -67,8 +68,6 @@ export type PauseScopeName = (typeof PAUSE_SCOPES)[number]["value"];
 export const TTLS = [
   { value: "1800", text: "30 min" }, { value: "3600", text: "1 h" }, { value: "14400", text: "4 h" }, { value: "86400", text: "24 h" }, { value: "0", text: "until resumed" },
 ] as const;
-
-const quoted = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
 
 /** The same pause by the command line. */
 export function pauseCommand(cluster: string, scope: PauseScopeName, ttl: string, reason: string): string {

@@ -247,7 +247,7 @@ export default function OverviewPage() {
           <DecisionsCard />
         </div>
         <div>
-          <Card title="Findings" source={{ route: "/fleet/overview,/thrash", command: "bigfleet status" }}><Findings now={now} /></Card>
+          <Card title="Findings" source={{ route: "/fleet/overview,/thrash", command: "bigfleet status" }} actions={<Link to={linkTo("/whatif")}>What if a zone is lost</Link>}><Findings now={now} /></Card>
           <Card title="Demand by priority class" source={{ route: "/fleet/overview,/needs", command: "bigfleet needs" }}><Classes now={now} /></Card>
           <Card title="Machines by state" source={{ route: "/fleet/overview,/machines", command: "bigfleet machines" }} actions={<span className="dim">{format.plural(now.machines, "machine")}</span>}><States now={now} /></Card>
           {now.pods && Object.keys(now.pods).length > 0 && <Card title="Pods" source={{ route: "/clusters", command: "bigfleet clusters" }}><Pods now={now} /></Card>}
