@@ -63,6 +63,7 @@ from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, axes_in
+from bigfleet.wire.fleet_frames import fleet_frames
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
@@ -129,8 +130,6 @@ if TYPE_CHECKING:
 
 #: Ids, zones and the like that a selector may name.
 _MOST_SELECTED = 10_000
-#: A frame of a fleet file is sent when it has this many bytes; one line may make it longer.
-FRAME_BYTES = 256 * 1024
 #: Seconds: an operator has something newer to tell by then.
 REPORT_DEADLINE = 10.0
 #: Seconds: a minute of engine time, and the way there and back.
@@ -266,22 +265,6 @@ async def _machine_frames(
 
 def _machine_page(header: pb.ListMachinesHeader, machines: tuple[MachineView, ...]) -> MachinePage:
     return MachinePage(header.cycle, header.computed_at_unix_nanos, header.total, machines)
-
-
-async def _fleet_frames(
-    handler: ShardAdminHandler, _request: pb.DumpFleetRequest
-) -> AsyncGenerator[pb.DumpFleetResponse, None]:
-    waiting: list[bytes] = []
-    size = 0
-    async with aclosing(handler.dump_fleet()) as lines:
-        async for piece in lines:
-            waiting.append(piece)
-            size += len(piece)
-            if size >= FRAME_BYTES:
-                yield pb.DumpFleetResponse(lines=b"".join(waiting))
-                waiting, size = [], 0
-    if waiting:
-        yield pb.DumpFleetResponse(lines=b"".join(waiting))
 
 
 def answering_reports(handler: ReportHandler) -> Answering:
@@ -587,7 +570,7 @@ class ShardAdminClient(WhatIfClient):
     fleet = SHARD_ADMIN.stream(
         "DumpFleet",
         pb.DumpFleetRequest,
-        _fleet_frames,
+        fleet_frames,
         pb.DumpFleetResponse,
         lambda m: m.lines,
         "snapshot fleet",

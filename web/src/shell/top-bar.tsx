@@ -81,7 +81,7 @@ export function TopBar({ menu, onMenu }: { menu: boolean; onMenu: () => void }) 
       <button type="button" className="icon-button menu-button" aria-label="Pages" aria-expanded={menu} aria-controls="pages" onClick={onMenu}>
         <Icon name="menu" />
       </button>
-      <Link to={linkTo("/")} className="brand"><Logo /><span>BigFleet</span></Link>
+      <Link to={linkTo("/")} className="brand" aria-label="BigFleet, overview"><Logo /><span>BigFleet</span></Link>
       <button type="button" className="search-button" onClick={() => searchShown.set(true)} aria-label="Search (press /)">
         <Icon name="search" size={14} />
         <span>Search machines, needs, clusters</span>

@@ -1,0 +1,44 @@
+"""Every page, light and dark, wide and narrow: nothing on the console, no request to another host,
+nothing wider than the window, every rule of axe kept; and nothing that moves after it was shown."""
+
+import pytest
+
+from tests.e2e.page.live_page import LivePage
+from tests.e2e.page.watched import watching
+
+#: Every page that the navigation shows, by its path.
+PAGES = ("/", "/map", "/needs", "/decisions", "/machines", "/clusters")
+#: Above this a person notices.
+MOST_SHIFT = 0.1
+#: The feed of decisions grows at its top while it is followed.
+STILL_PAGES = tuple(path for path in PAGES if path != "/decisions")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_is_sound(live: LivePage, path: str, width: int, scheme: str) -> None:
+    async with watching(live.address, width=width, scheme=scheme) as page:
+        await page.open(path)
+        page.expect_quiet()
+        assert page.refusals == []
+        assert await page.overflow() <= 0
+        assert await page.axe() == []
+
+
+@pytest.mark.parametrize("path", STILL_PAGES)
+async def test_nothing_moves_while_a_fleet_lives(live: LivePage, path: str) -> None:
+    async with watching(live.address) as page:
+        await page.open(path)
+        # A few cycles of a live fleet: what they change must not push anything about.
+        await page.tab.wait_for_timeout(3000)
+        shifts = await page.shifts()
+        assert sum(amount for amount, _ in shifts) < MOST_SHIFT, shifts
+
+
+async def test_the_navigation_leads_to_every_page(live: LivePage) -> None:
+    async with watching(live.address) as page:
+        await page.open("/")
+        links = page.tab.get_by_role("navigation").get_by_role("link")
+        found = [await link.get_attribute("href") for link in await links.all()]
+        assert found == list(PAGES)

@@ -1,0 +1,121 @@
+"""A tab of the browser that writes down what no page may do: messages on the console, errors,
+requests to other hosts, and content that moves after it was shown.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import ConsoleMessage, Error, Page, Request, Response, async_playwright
+
+from tests.e2e.assets import require_browser
+from tests.e2e.browser import FLAGS
+
+#: Of a live page everything changes all the time; it is ready when its main part is.
+PATIENCE_MS = 60_000
+#: Adds up what the browser says has moved without a person's doing; 0.1 is what Google calls good.
+_OBSERVE_SHIFTS = """
+window.__shifts = [];
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) {
+    if (!entry.hadRecentInput) {
+      const moved = entry.sources.map((s) => s.node && (s.node.outerHTML || s.node.nodeValue));
+      window.__shifts.push([entry.value, String(moved).slice(0, 300)]);
+    }
+  }
+}).observe({type: "layout-shift", buffered: true});
+"""
+
+
+# Without slots: Playwright keeps a mark on the owner of a handler.
+@dataclass
+class Watched:
+    tab: Page
+    origin: str
+    #: `error: text`, of the console and of scripts that failed.
+    messages: list[str] = field(default_factory=list)
+    foreign_requests: list[str] = field(default_factory=list)
+    #: Responses of 400 and above, as `status path`.
+    refusals: list[str] = field(default_factory=list)
+
+    async def open(self, path: str) -> None:
+        await self.tab.goto(self.origin + path)
+        await self.ready()
+
+    async def ready(self) -> None:
+        """The main part shows something else than that it loads."""
+        main = self.tab.locator("main")
+        await main.wait_for(timeout=PATIENCE_MS)
+        await self.tab.wait_for_function(
+            "() => { const m = document.querySelector('main');"
+            " return m && m.innerText.trim() && !m.querySelector('[aria-busy=true]'); }",
+            timeout=PATIENCE_MS,
+        )
+
+    async def shifts(self) -> list[tuple[float, str]]:
+        return [tuple(each) for each in await self.tab.evaluate("window.__shifts")]
+
+    async def overflow(self) -> int:
+        """Pixels by which the page is wider than its window."""
+        return int(
+            await self.tab.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+        )
+
+    async def axe(self) -> list[str]:
+        """What breaks a rule of accessibility, a line each."""
+        found = await Axe().run(self.tab)
+        return [
+            f"{rule['id']} ({rule['impact']}): {rule['help']}: {node['html'][:200]}"
+            for rule in found.response["violations"]
+            for node in rule["nodes"]
+        ]
+
+    def expect_quiet(self) -> None:
+        assert self.messages == []
+        assert self.foreign_requests == []
+
+    # -- what the browser tells --------------------------------------------------------------------
+
+    def on_console(self, message: ConsoleMessage) -> None:
+        self.messages.append(f"{message.type}: {message.text} ({message.location.get('url')})")
+
+    def on_error(self, error: Error) -> None:
+        self.messages.append(f"error: {error}")
+
+    def on_request(self, request: Request) -> None:
+        if not request.url.startswith((self.origin + "/", "data:", "blob:")):
+            self.foreign_requests.append(request.url)
+
+    def on_response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.refusals.append(f"{response.status} {urlsplit(response.url).path}")
+
+
+@asynccontextmanager
+async def watching(
+    origin: str, *, width: int = 1280, height: int = 900, scheme: str = "light"
+) -> AsyncIterator[Watched]:
+    """A browser of its own, without a cache of an earlier one."""
+    program = require_browser()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        try:
+            context = await browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if scheme == "dark" else "light",
+                reduced_motion="reduce",
+            )
+            await context.add_init_script(_OBSERVE_SHIFTS)
+            tab = await context.new_page()
+            watched = Watched(tab, origin)
+            tab.on("console", watched.on_console)
+            tab.on("pageerror", watched.on_error)
+            tab.on("request", watched.on_request)
+            tab.on("response", watched.on_response)
+            yield watched
+        finally:
+            await browser.close()
