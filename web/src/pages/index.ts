@@ -26,6 +26,7 @@ export const PAGES: readonly Page[] = [
   { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], past: true, load: () => import("./decisions") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },
   { title: "Clusters", icon: "clusters", key: "c", paths: ["/clusters", "/clusters/:id"], load: () => import("./clusters") },
+  { title: "Costs", icon: "costs", key: "e", paths: ["/costs"], load: () => import("./costs") },
   { title: "What if", icon: "whatif", key: "w", paths: ["/whatif"], past: true, load: () => import("./whatif") },
   { title: "Topology", icon: "topology", key: "t", paths: ["/topology", "/shards/:id"], load: () => import("./topology") },
   { title: "Scenario", icon: "scenario", key: "s", paths: ["/scenario"], load: () => import("./scenario") },

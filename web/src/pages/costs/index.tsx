@@ -1,0 +1,156 @@
+// What the fleet costs now, and by what: billed dollars and declared ones apart, never added.
+import { useApi } from "../../core/api";
+import * as format from "../../core/format";
+import { useResets } from "../../core/live";
+import { categorical, shown } from "../../core/palette";
+import { linkTo, objectPath, useQueryState } from "../../core/router";
+import { useStore } from "../../core/store";
+import type { History } from "../../core/types";
+import { Link, Pill, Segmented } from "../../ui/basics";
+import { Card, Tile } from "../../ui/card";
+import { Chart, Legend, PartsBar, type Series } from "../../ui/charts";
+import { Empty, View } from "../../ui/states";
+import { Count, Name, Percent, PerHour } from "../../ui/values";
+import "./costs.css";
+
+const EVERY = 3_000;
+const BARS = 8;
+const AXES = [
+  { value: "cluster", text: "Cluster" }, { value: "capacity", text: "Capacity type" }, { value: "type", text: "Machine type" },
+  { value: "zone", text: "Zone" }, { value: "priority", text: "Priority" },
+] as const;
+type Axis = (typeof AXES)[number]["value"];
+
+interface Totals {
+  machines: number;
+  committedMachines: number;
+  dollarsPerHour: number;
+  idleDollarsPerHour: number;
+  expectedInterruptionDollarsPerHour: number;
+  pinnedMachinesAtRisk: number;
+}
+interface Costs {
+  by: string;
+  rows: (Totals & { name: string })[];
+  totals: Totals;
+  imputedDollarsPerHour: number | null;
+  wasteDollarsPerHour: number | null;
+}
+interface Finops {
+  capacityTypes: string[];
+  buckets: string[];
+  configured: Record<string, Record<string, number>>;
+  redFlags: { severity: string; capacityType: string; bucket: string; count: number; message: string }[];
+}
+
+const noName = (axis: Axis): string => (axis === "cluster" ? "no cluster" : axis === "priority" ? "no demand" : "not said");
+
+function Label({ axis, name }: { axis: Axis; name: string }) {
+  if (!name) return <span className="dim">{noName(axis)}</span>;
+  return axis === "cluster" ? <Link to={linkTo(objectPath("clusters", name))}><Name>{name}</Name></Link> : <Name>{name}</Name>;
+}
+
+function Tiles({ told }: { told: Costs }) {
+  const { totals } = told;
+  return (
+    <div className="costs-tiles">
+      <Tile title="Billed" source={{ route: "/costs", command: "bigfleet status -o json" }} value={<PerHour v={totals.dollarsPerHour} />} note={format.plural(totals.machines, "machine")} />
+      <Tile title="Of it idle" value={<PerHour v={totals.idleDollarsPerHour} />} note="billed, not in use" />
+      <Tile title="Expected interruptions" value={<PerHour v={totals.expectedInterruptionDollarsPerHour} />} note="declared, never billed" />
+      <Tile title="Without a price" value={<Count v={totals.committedMachines} unit="machines" />} note="owned or reserved: billed $0" />
+      <Tile title="Imputed" value={<PerHour v={told.imputedDollarsPerHour} why="What owned machines would cost is not kept yet" />} note="of owned machines" />
+      <Tile title="Waste" value={<PerHour v={told.wasteDollarsPerHour} why="Waste is not measured yet" />} note="billed for nothing" />
+    </div>
+  );
+}
+
+function Rows({ told, axis }: { told: Costs; axis: Axis }) {
+  const total = told.totals.dollarsPerHour;
+  const bars = told.rows.slice(0, BARS).map((row, index) => ({ name: row.name || noName(axis), value: row.dollarsPerHour, colour: categorical(index) }));
+  return (
+    <>
+      <div className="costs-bar"><PartsBar label={`Billed by ${axis}`} parts={bars} /></div>
+      <div className="costs-scroll" role="region" aria-label={`Costs by ${axis}`} tabIndex={0}>
+        <table className="costs-table">
+          <thead><tr><th scope="col">{AXES.find((each) => each.value === axis)?.text}</th><th scope="col">Machines</th><th scope="col">Without a price</th><th scope="col">Billed</th><th scope="col">Share</th><th scope="col">Of it idle</th><th scope="col"><span data-tip="Declared penalties times probability; never billed">Interruptions</span></th><th scope="col"><span data-tip="Machines that can be interrupted and run work that must not be">Pinned at risk</span></th></tr></thead>
+          <tbody>
+            {told.rows.map((row) => (
+              <tr key={row.name}>
+                <th scope="row"><Label axis={axis} name={row.name} /></th>
+                <td><Count v={row.machines} /></td>
+                <td><Count v={row.committedMachines} /></td>
+                <td><PerHour v={row.dollarsPerHour} /></td>
+                <td><Percent v={total > 0 ? row.dollarsPerHour / total : null} why="Nothing is billed" /></td>
+                <td><PerHour v={row.idleDollarsPerHour} /></td>
+                <td><PerHour v={row.expectedInterruptionDollarsPerHour} /></td>
+                <td className={row.pinnedMachinesAtRisk > 0 ? "costs-bad" : ""}><Count v={row.pinnedMachinesAtRisk} /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Course() {
+  useStore(shown);
+  const loaded = useApi<History>("/fleet/history", { duration: "3600s", step: "15s" }, { version: useResets(), every: 15_000 });
+  return (
+    <Card title="Cost over the last hour" source={{ route: "/fleet/history" }}>
+      <View of={loaded} height={200} empty={(told) => (told.timestamps.length < 2 ? <Empty title="No samples yet" height={180}><p>The chart fills as cycles are decided. Longer pasts are not kept yet.</p></Empty> : null)}>
+        {(told) => {
+          const series: Series[] = [
+            { label: "Billed", colour: categorical(0), points: told.dollarsPerHour ?? [] },
+            { label: "Idle", colour: categorical(1), points: told.idleDollarsPerHour ?? [] },
+          ];
+          return <><Chart label="Cost" times={told.timestamps} series={series} format={format.perHour} height={170} /><Legend series={series} format={format.perHour} /></>;
+        }}
+      </View>
+    </Card>
+  );
+}
+
+function Penalties() {
+  const loaded = useApi<Finops>("/finops/snapshot", {}, { version: useResets(), every: EVERY });
+  return (
+    <Card title="Which capacity carries which penalty" source={{ route: "/finops/snapshot" }} flush>
+      <View of={loaded} height={160} empty={(told) => (told.buckets.length === 0 ? <Empty title="No cluster declares a penalty" height={90}><p>Configured machines appear here by the penalty of the work on them.</p></Empty> : null)}>
+        {(told) => (
+          <>
+            {told.redFlags.length > 0 && <ul className="costs-flags">{told.redFlags.map((flag) => <li key={flag.capacityType + flag.bucket}><Pill tone={flag.severity === "danger" ? "danger" : "warn"}>{flag.severity}</Pill> <bdi>{flag.message}</bdi></li>)}</ul>}
+            <div className="costs-scroll" role="region" aria-label="Configured machines by capacity type and penalty" tabIndex={0}>
+              <table className="costs-table">
+                <thead><tr><th scope="col">Capacity type</th>{told.buckets.map((bucket) => <th key={bucket} scope="col"><bdi>{/^\d/.test(bucket) ? `$${bucket}` : bucket}</bdi></th>)}</tr></thead>
+                <tbody>{told.capacityTypes.map((kind) => <tr key={kind}><th scope="row"><bdi>{kind}</bdi></th>{told.buckets.map((bucket) => {
+                  const flag = told.redFlags.find((each) => each.capacityType === kind && each.bucket === bucket);
+                  return <td key={bucket} className={flag ? "costs-bad" : ""} data-tip={flag?.message}><Count v={told.configured[kind]?.[bucket] ?? 0} unit="machines" /></td>;
+                })}</tr>)}</tbody>
+              </table>
+            </div>
+          </>
+        )}
+      </View>
+    </Card>
+  );
+}
+
+export default function CostsPage() {
+  const [by, setBy] = useQueryState("by", "cluster");
+  const axis = AXES.find((each) => each.value === by)?.value ?? "cluster";
+  useStore(shown);
+  const loaded = useApi<Costs>("/costs", { by: axis }, { version: useResets(), every: EVERY });
+  return (
+    <div className="costs stack">
+      <div className="page-head"><h1>Costs</h1></div>
+      {loaded.data && <Tiles told={loaded.data} />}
+      <div className="costs-axes"><Segmented label="By" options={AXES} value={axis} onChange={setBy} /></div>
+      <Card title={`Dollars per hour by ${AXES.find((each) => each.value === axis)?.text.toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} flush>
+        <View of={loaded} height={200} empty={(told) => (told.rows.length === 0 ? <Empty title="No machine exists yet" height={120}><p>Costs appear with the first machine that a provider lists.</p></Empty> : null)}>
+          {(told) => <Rows told={told} axis={axis} />}
+        </View>
+      </Card>
+      <div className="costs-columns"><Course /><Penalties /></div>
+    </div>
+  );
+}
