@@ -7,7 +7,10 @@ from tests.e2e.page.live_page import LivePage
 from tests.e2e.page.watched import watching
 
 #: Every page that the navigation shows, by its path.
-PAGES = ("/", "/map", "/needs", "/decisions", "/machines", "/clusters")
+PAGES = (
+    *("/", "/map", "/needs", "/decisions", "/machines"),
+    *("/clusters", "/costs", "/whatif", "/topology", "/scenario"),
+)
 #: Above this a person notices.
 MOST_SHIFT = 0.1
 #: The feed of decisions grows at its top while it is followed.
