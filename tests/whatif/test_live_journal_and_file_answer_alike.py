@@ -7,9 +7,12 @@ from typing import Any
 from tests.cli.shard_commands.rig import living_shard, need, run
 
 MORE = ("--demand", "cluster=shop x2")
+#: Of every step: what is left out is measured where there is a journal, and assumed of a file.
+LATENCIES = ("create=40s", "configure=30s", "drain=10s", "delete=5s")
+GIVEN = tuple(word for each in LATENCIES for word in ("--latency", each))
 QUESTIONS: tuple[tuple[str, ...], ...] = (
     ("whatif", *MORE),
-    ("whatif", *MORE, "--settle", "--latency", "create=40s"),
+    ("whatif", *MORE, "--settle", *GIVEN),
     ("whatif", *MORE, "--sweep", "price.OnDemand=1:3:1"),
 )
 

@@ -30,8 +30,8 @@ class RealClock:
 
 #: Seconds, for measuring only.
 stopwatch = time.perf_counter
-#: From 0 up to 1.
-draw = random.random
+#: From 0 up to 1, of a generator of its own: the module's state is left alone.
+draw = random.Random().random
 #: For secrets.
 random_bytes = secrets.token_bytes
 
