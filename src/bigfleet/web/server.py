@@ -39,7 +39,7 @@ class _Protocol(H11Protocol):
 
 
 def peer_in(certificate: Mapping[str, Any]) -> Peer:
-    """Several `bigfleet:` names are as good as none; without a certificate nobody is known."""
+    """Several `bigfleet:` names are as good as none; without a certificate it is unknown."""
     if not certificate:
         return Peer()
     names = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "URI"]
