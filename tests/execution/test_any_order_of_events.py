@@ -284,3 +284,19 @@ def test_a_call_that_arrives_after_it_was_given_up_takes_no_machine_from_another
     assert order.rig.state_of("m-1") is S.FAILED
     order.teardown()
     assert order.rig.machines.truth("m-1").cluster == "bank"
+
+
+def test_a_failed_machine_that_was_repaired_comes_back_though_a_look_at_it_was_lost() -> None:
+    """Found by a run of the above: its List had been read, and would not name it again."""
+    order = AnyOrder()
+    order.decide(pick=0, cluster="bank", swift=False)
+    order.give_up_too_early(pick=0, arrives=True)
+    order.break_down(pick=0)
+    order.list_all()
+    order.repair(pick=0)
+    order.list_all()
+    order.pass_time(seconds=1)
+    order.lose(pick=0, ruling="lost before", code=Code.UNAVAILABLE)
+    assert order.rig.state_of("m-0") is S.FAILED
+    order.teardown()
+    assert order.rig.state_of("m-0") is S.IDLE

@@ -151,6 +151,17 @@ def test_what_the_provider_called_failed_comes_back_on_a_list_and_a_get() -> Non
     assert rig.machines.truth("m-1").cluster == ""
 
 
+def test_a_get_without_an_answer_does_not_undo_what_a_list_showed() -> None:
+    """Lists of changes name a machine once: dropped then, it would stay Failed for ever."""
+    rig = provider_failed()
+    rig.lists("m-1", S.IDLE)
+    rig.wait(1)
+    rig.refuse("m-1", Code.UNAVAILABLE)
+    assert rig.state_of("m-1") is S.FAILED
+    rig.lists_no_change()
+    assert rig.state_of("m-1") is S.IDLE
+
+
 def test_what_the_provider_called_failed_is_not_asked_for_by_the_clock() -> None:
     rig = provider_failed()
     rig.leap(7200)

@@ -305,11 +305,14 @@ class Failures:
         self._persist(machine_id)
 
     def _on_answer(self, machine_id: str, failure: Failure, answer: Answer, at: Instant) -> None:
-        seen: Machine | str = "no answer"
-        if isinstance(answer, MachineRecord):
-            provider = self._machines.provider_of(machine_id)
-            seen = self._parts.reconciler.screen(answer, provider)
         rechecked, failure.is_rechecked = failure.is_rechecked, False
+        if not isinstance(answer, MachineRecord):
+            # Nothing was read, so what an earlier read showed still counts: Lists of changes
+            # would not name the machine again.
+            self._look_later(machine_id, failure, at)
+            return
+        provider = self._machines.provider_of(machine_id)
+        seen = self._parts.reconciler.screen(answer, provider)
         if isinstance(seen, str) or not seen.state.stable or seen.id != machine_id:
             self._sightings.pop(machine_id, None)
         elif rechecked or self._is_confirmed_by_get(machine_id, failure):
