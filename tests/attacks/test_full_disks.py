@@ -2,6 +2,7 @@
 acknowledged is there afterwards, and what could not be kept was refused with the reason."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import provider_words, serving, shard_words
 from tests.shard_system.rig import offered, provided
-from tests.shard_system.waiting import until
+from tests.shard_system.waiting import until, until_told
 
 ADA = Audit("ada", "the zone moves")
 #: Pauses that were asked for while the disk was full; six of them were lost once.
@@ -35,6 +36,11 @@ async def created(client: ProviderClient, number: int) -> str:
     machine = machines[number].id
     await client.create(CreateCall(machine, Token("shard-0", 1, number + 1)))
     return machine
+
+
+async def _writes_everything(admin: ShardAdminClient) -> bool:
+    """The journal says so with its next record."""
+    return (await admin.status()).store_error == ""
 
 
 async def typed(*words: str) -> Result:
@@ -68,7 +74,7 @@ async def test_a_pause_is_on_disk_or_it_is_refused(tmp_path: Path) -> None:
             # Each order is a new try: no restart, and no waiting for a background task.
             await admin.pause(pause_of("after"))
             await admin.resume(ResumeCall(ADA, "before"))
-            assert (await admin.status()).store_error == ""
+            await until_told(partial(_writes_everything, admin))
             shard.fill_disk()
             with pytest.raises(Rejected, match=FULL):
                 await admin.pause(pause_of("too-late"))
