@@ -45,7 +45,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test quick lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos web reference docs hooks pre-commit release lock clean
+.PHONY: help install up test quick lint types contracts warm unit certify e2e-setup e2e e2e-bench web-bench cluster format nightly bench mutants protos web reference docs hooks pre-commit release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -92,6 +92,9 @@ cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-
 
 e2e-bench: $(WARMED) ## Measure a surge of 1,000 pods in a real cluster (needs e2e-setup)
 	@$(BIN)/python -m tests.e2e.surge --pods 1000
+
+web-bench: $(WARMED) ## Measure the page in a browser: loads, tables, a map (needs e2e-setup)
+	@$(BIN)/python -m tests.e2e.page.measuring
 
 # Once, before several workers start: otherwise each of them compiles the same kernels.
 warm: $(WARMED) ## Compile the engine's kernels (skipped when none has changed)

@@ -39,6 +39,7 @@ from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.heap import return_freed_memory
 from bigfleet.edge.logs import Log
 from bigfleet.edge.pages import HttpAnswer, Page, Pages, Route, probe
+from bigfleet.edge.thread_turns import take_quick_turns
 
 if TYPE_CHECKING:
     # A process without gRPC lines does not load gRPC.
@@ -335,6 +336,7 @@ async def serve(process: Process, reload: Callable[[], None] | None = None) -> i
 
     `reload` reads the settings again, at SIGHUP.
     """
+    take_quick_turns()
     clock = RealClock()
     # Before the start says that it is up: a caller that waits for it may ask for the end at once.
     stopping = asyncio.ensure_future(asked_to_stop().wait())

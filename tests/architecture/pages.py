@@ -24,6 +24,7 @@ _VARYING = [
     (re.compile(r"(?<=\s)\d{1,3}[smhd](?=\s|$)", re.MULTILINE), "<age>"),
     (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{10}\b"), "<pause>"),
     (re.compile(r"(?<=NO_MATCHING_SUPPLY)\s+\d+"), " <cycles>"),
+    (re.compile(r"\d+(?=\s+<age>\s+rebalance\.)"), "<cycles>"),
     (re.compile(r"^(shard-0 +\d+ +)\d+", re.MULTILINE), r"\1<n>"),
     (re.compile(r"\bop-[0-9a-f]{8,}-(\d+)"), r"op-<store>-\1"),
 ]

@@ -11,7 +11,6 @@ commands that answer within milliseconds, and to start a process takes half a se
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from click.testing import CliRunner
 from bigfleet.cli.main import cli
 from tests.architecture.pages import Block, Command, commands_of, normalised
 from tests.architecture.tree import ROOT
+from tests.held_ports import held_port
 
 BIGFLEET = Path(sys.executable).with_name("bigfleet")
 #: A certification is the longest a page asks for.
@@ -44,8 +44,10 @@ STARTED = ("provider.started", "shard.started", "coordinator.started")
 class PageWalk:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._own = {known: f"127.0.0.1:{free_port()}" for known in PORTS}
         self._left_running = ExitStack()
+        self._own = {
+            known: f"127.0.0.1:{self._left_running.enter_context(held_port())}" for known in PORTS
+        }
         #: Whether the page has started a coordinator: only then is it asked.
         self._coordinated = False
 
@@ -193,9 +195,3 @@ def columns_of(output: str) -> list[list[str]]:
 def _end(process: "subprocess.Popen[str]") -> None:
     process.terminate()
     process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

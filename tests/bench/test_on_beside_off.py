@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from bigfleet.bench.measures import Measure
-from bigfleet.bench.paired import Round, measures_of, of_medians, of_percentiles, turns
+from bigfleet.bench.paired import Round, measures_of, of_medians, of_percentiles, of_shares, turns
 
 
 def rounds_of(cost: float, *, noise: float, drift: float, seed: int = 7) -> list[Round]:
@@ -40,6 +40,11 @@ def test_the_interval_holds_what_it_costs(cost: float) -> None:
 def test_the_same_rounds_tell_the_same_interval() -> None:
     rounds = rounds_of(0.05, noise=0.3, drift=0.0)
     assert of_medians(rounds) == of_medians(rounds)
+
+
+def test_cores_are_compared_by_what_they_are_more() -> None:
+    rounds = [Round([0.5, 0.6], [0.55, 0.65]) for _ in range(4)]
+    assert of_shares(rounds).value == pytest.approx(5)
 
 
 def test_a_high_percentile_is_of_all_cycles_together() -> None:

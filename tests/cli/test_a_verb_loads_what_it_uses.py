@@ -95,8 +95,8 @@ READING = {
     **{
         verb: [*verb.split(), "--coordinator", NOWHERE, *COORDINATOR_ANSWERS]
         for verb in (
-            *("shards", "shards transfers", "shards instructions", "domains", "quotas"),
-            "providers",
+            *("shards", "shards transfers", "shards instructions", "shards shortfalls"),
+            *("domains", "quotas", "providers"),
         )
     },
 }

@@ -51,12 +51,15 @@ LIVE = (
     *("top shards", "quarantines list", "pause list", "reports offerings", "reports shards"),
     *("reports thrash", "reports verifier"),
     *("shards instructions", "shards list", "shards transfers", "domains list", "quotas list"),
+    "shards shortfalls",
     *("providers list", "describe cluster shop"),
 )
 
 
 async def test_what_is_completed_is_what_is_shown(tmp_path: Path) -> None:
     async with two_shards(tmp_path) as fleet:
+        for shard in fleet.shards:
+            await fleet.sync(shard)
         for verb in LIVE:
             said = await fleet.shown(*verb.split(), "-o", "csv")
             columns = said.partition("\n")[0].split(",")

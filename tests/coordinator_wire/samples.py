@@ -20,6 +20,8 @@ from bigfleet.model.coordination import (
     ReportView,
     ShardEntry,
     ShortfallDetail,
+    ShortfallList,
+    ShortfallView,
     SyncReply,
     SyncRequest,
     Transfer,
@@ -38,6 +40,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.ownership import PROVIDER_KEY, MachineOverride, OwnershipView
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile
+from bigfleet.model.reasons import ToldReason
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ShardSummary, ShortfallRow
@@ -163,6 +166,17 @@ DEFAULT_OWNERS = (("p:9000", "shard-0"), ("q:9000", ""))
 REPORT_VIEW = ReportView("shard-0", 7, 19, SUMMARY, (ReportedShortfall(FOUR, 5, 6, 2),))
 QUOTA = QuotaAllocation("sim", "eu", 20, {"shard-0": 12}, {"shard-0": 8, "shard-1": 0})
 PENDING = PendingInstruction("shard-0", INSTRUCTIONS[4], 2, 20, AckOutcome.FAILED, "no room")
+SHORTFALL = ShortfallView(
+    "shard-0",
+    PROFILE.fingerprint,
+    FOUR,
+    5,
+    6,
+    ToldReason("rebalance.open", "transfer t1 is under way for it", {"transfer": "t1"}, ("x/y",)),
+    "t1",
+    24,
+)
+SHORTFALLS = ShortfallList((SHORTFALL,), 2, ("shard-1",))
 EVENT = CoordinatorEvent(21, 22, 3, "transfer.begun", "t1", "it begins", "bigfleet://admin")
 
 

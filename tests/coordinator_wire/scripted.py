@@ -15,6 +15,7 @@ from bigfleet.model.coordination import (
     QuotaAllocation,
     ReportView,
     ShardEntry,
+    ShortfallList,
     SyncReply,
     SyncRequest,
     Transfer,
@@ -154,6 +155,10 @@ class ScriptedCoordinator:
     async def instructions(self, shard: str) -> Sequence[PendingInstruction]:
         self._asked("instructions", shard)
         return (samples.PENDING,)
+
+    async def shortfalls(self, shard: str, limit: int) -> ShortfallList:
+        self._asked("shortfalls", shard, limit)
+        return samples.SHORTFALLS
 
     async def pause(self, call: PauseCall, peer: Peer) -> Paused:
         self._asked("pause", call, peer=peer)

@@ -100,6 +100,16 @@ CALLS: dict[str, Exchange] = {
         samples.TRANSFER,
     ),
     "instructions": (lambda c: c.instructions(), ("instructions", ""), (samples.PENDING,)),
+    "shortfalls": (
+        lambda c: c.shortfalls(shard_id="shard-0", limit=5),
+        ("shortfalls", "shard-0", 5),
+        samples.SHORTFALLS,
+    ),
+    "shortfalls of all shards": (
+        lambda c: c.shortfalls(limit=-5),
+        ("shortfalls", "", 0),
+        samples.SHORTFALLS,
+    ),
     "pause": (
         lambda c: c.pause(PAUSED),
         ("pause", PAUSED),

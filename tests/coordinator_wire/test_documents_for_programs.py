@@ -22,6 +22,8 @@ SHOWN: dict[str, tuple[Any, RecordCodec[Any, Any]]] = {
     "a binding": (samples.BINDING, records.BINDING),
     "a transfer": (samples.TRANSFER, records.TRANSFER),
     "an instruction": (samples.PENDING, records.PENDING),
+    "a shortfall": (samples.SHORTFALL, records.SHORTFALL_VIEW),
+    "shortfalls": (samples.SHORTFALLS, records.SHORTFALLS),
     "an event": (samples.EVENT, records.EVENT),
     "a pause": (samples.PAUSE, PAUSE),
 }

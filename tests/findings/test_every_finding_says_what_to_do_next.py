@@ -147,6 +147,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "5 of 6 needs wait: 2 blocked, 3 short, 7 pods stuck",
         "bigfleet needs --unmet",
     ),
+    (
+        "pods that wait for nothing but their scheduler",
+        {"need_states": NeedCounts(met=1, arriving=2), "stuck_pods": 49},
+        "49 pods wait although their machines are there",
+        "bigfleet needs --unmet",
+    ),
 ]
 
 

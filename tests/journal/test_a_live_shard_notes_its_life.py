@@ -85,7 +85,12 @@ async def test_decisions_that_are_no_longer_remembered_come_from_the_journal(
             ]
 
         await until_told(all_are_there)
-        assert {view.outcome for view in await recorded()} == {"success"}
+        again = await recorded()
+        assert {view.outcome for view in again} == {"success"}
+        assert [view.reason for view in again] == [view.reason for view in remembered]
+        assert [view.reasons for view in again] == [view.reasons for view in remembered]
+        assert [view.bill_change for view in again] == [view.bill_change for view in remembered]
+        assert all(view.reasons and view.bill_change is not None for view in again)
         narrow = DecisionQuery(from_cycle=1, machine=remembered[0].machine)
         (one,) = (await admin.decisions(narrow)).decisions
         assert one.machine == remembered[0].machine

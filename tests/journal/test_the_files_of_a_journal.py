@@ -71,11 +71,23 @@ def test_every_segment_can_be_read_by_itself(tmp_path: Path) -> None:
 
 def test_old_segments_are_deleted_whole(tmp_path: Path) -> None:
     limits = JournalLimits(max_bytes=6000, segment_bytes=2000)
-    written(tmp_path, 60, limits, RealDisk())
+    file = written(tmp_path, 60, limits, RealDisk())
     assert sum(segment.size for segment in segments_in(tmp_path)) < 12_000
     cycles, _ = read_cycles(tmp_path)
     assert cycles[-1] == 60
     assert cycles[0] > 1
+    assert file.first_cycle == cycles[0]
+
+
+def test_what_an_earlier_process_recorded_is_not_of_this_epoch(tmp_path: Path) -> None:
+    written(tmp_path, 30, JournalLimits(), RealDisk())
+    file = JournalFile(tmp_path, "shard-0", 4, "0.3.0", JournalLimits())
+    file.prepare()
+    assert file.first_cycle == 0
+    for cycle in LivingFleet(SEED).cycles(5):
+        file.record(cycle, START)
+    file.close()
+    assert file.first_cycle == 1
 
 
 @pytest.mark.parametrize("lost", [1, 7, 8, 9, 40])

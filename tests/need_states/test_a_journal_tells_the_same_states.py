@@ -12,14 +12,15 @@ from bigfleet.explain.need_trace import explain_need
 from bigfleet.journal import recorded_holds
 from bigfleet.journal.history import FoundCycle, History
 from bigfleet.journal.journal_file import JournalFile, JournalLimits
-from bigfleet.journal.recorded_holds import judged_from_journal
-from bigfleet.journal.segments import records_in_order, segments_of
+from bigfleet.journal.recorded_holds import judged_from_journal, recorded_states
+from bigfleet.journal.segments import Segment, records_in_order, segments_of
 from bigfleet.model.explanations import NeedExplanation
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import MARGIN_GROUP, NeedKey
 from bigfleet.model.provider_calls import Mutation
 from bigfleet.shard import need_judge
 from bigfleet.shard.events import SessionClosed
+from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.rails.pauses import PauseRequest
 from tests.questions.recorded_night import RecordedShard, live_through, report, settlement, web
 
@@ -42,8 +43,11 @@ class WatchedShard(RecordedShard):
     def run(self, cycles: int) -> None:
         super().run(cycles)
         listing = self.state.decision_loop.ledger.listing()
-        rows = {row.view.need.key: (row.state, row.reason.code) for row in listing.rows}
-        self.told[listing.cycle] = rows
+        self.told[listing.cycle] = {
+            row.view.need.key: (row.state, row.reason.code)
+            for row in listing.rows
+            if row.state is not None
+        }
 
     def close(self) -> None:
         self._journal.close()
@@ -70,19 +74,25 @@ def changed(told: Mapping[int, dict[NeedKey, Told]]) -> set[int]:
     return found
 
 
-def read(directory: Path, cycles: set[int]) -> Iterator[tuple[int, NeedKey, NeedExplanation]]:
-    segments, history = segments_of(directory), History()
+def decided_again(
+    segments: list[Segment], cycles: set[int]
+) -> Iterator[tuple[DecidedCycle, FoundCycle]]:
+    history = History()
     for recorded in history.cycles(records_in_order(segments)):
         given = recorded.given
-        if given.cycle not in cycles:
-            continue
-        actions = () if recorded.output is None else recorded.output.actions
-        decided = DecidedCycle(given, given.decide(), "", actions)
+        if given.cycle in cycles:
+            actions = () if recorded.output is None else recorded.output.actions
+            decided = DecidedCycle(given, given.decide(), "", actions)
+            yield decided, FoundCycle(recorded, history.header)
+
+
+def read(directory: Path, cycles: set[int]) -> Iterator[tuple[int, NeedKey, NeedExplanation]]:
+    segments = segments_of(directory)
+    for decided, of in decided_again(segments, cycles):
         for row in range(len(decided.outcome)):
             told = explain_need(decided, row, 1)
-            of = FoundCycle(recorded, history.header)
             judged = judged_from_journal(told, decided, row, segments, of)
-            yield given.cycle, decided.outcome.key(row), judged
+            yield decided.given.cycle, decided.outcome.key(row), judged
 
 
 def assert_alike(shard: WatchedShard, directory: Path) -> set[Told]:
@@ -111,6 +121,29 @@ def test_a_night_with_a_stockout_and_a_pause_is_told_as_it_was(tmp_path: Path) -
     assert {state for state, _ in said} == set(NeedState) - {NeedState.MET}
     assert (NeedState.BLOCKED, "rail.paused") in said
     assert (NeedState.BLOCKED, "supply.backoff") in said
+
+
+def test_the_whole_list_of_a_past_cycle_says_what_each_answer_says(tmp_path: Path) -> None:
+    shard = WatchedShard(tmp_path)
+    live_through(shard)
+    shard.close()
+    segments, unjudged = segments_of(tmp_path), 0
+    for decided, of in decided_again(segments, changed(shard.told)):
+        given, states = decided.given, recorded_states(decided, segments, of)
+        ledger = NeedsLedger(
+            decided.decision, given.cycle, given.at, states, decided.facts, is_past=True
+        )
+        listing = ledger.listing()
+        unjudged += listing.unjudged
+        for row in listing.rows:
+            state, code = shard.told[given.cycle][row.view.need.key]
+            assert row.state is (None if state is NeedState.MET else state)
+            if state is NeedState.BLOCKED:
+                assert row.reason.code == code
+        assert not listing.counts.met
+        assert listing.counts.total + listing.unjudged == len(listing.rows)
+        assert not ledger.listing(states=[NeedState.MET]).rows
+    assert unjudged > 0
 
 
 def test_an_operator_that_has_left_blocks_its_needs_until_it_is_back(tmp_path: Path) -> None:

@@ -5,15 +5,19 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.cli.shard_verbs.status import demand_text, headline_of
 from bigfleet.model.coordination import QuotaGrant
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
-from bigfleet.model.shard_views import NeedCounts
+from bigfleet.model.shard_views import NeedCounts, NeedQuery
+from bigfleet.shard.driving.need_rows import NeedRowBytes
+from bigfleet.shard.ledgers.needs import NeedSourcesTold
 from bigfleet.shard.rails.pauses import PauseRequest
 from bigfleet.up.lines import met_text
 from bigfleet.up.reports import report_of
+from bigfleet.wire.need_listings import NEED_ROW
 from tests.hazards.virtual_fleet import CLOUD, bound, need
 from tests.need_states.alerting import Alerting
 from tests.need_states.virtual_shard import (
@@ -39,6 +43,8 @@ BREAKER = "BigFleetProviderBreakerOpen"
 class OutageRig:
     fleet: VirtualShard
     alerting: Alerting = field(default_factory=Alerting)
+    #: What a page is sent, from cycle to cycle.
+    sent: NeedRowBytes = field(default_factory=NeedRowBytes)
 
     def run(self, seconds: int) -> None:
         """Looks at everything while something has just changed, and every tenth second after."""
@@ -53,10 +59,13 @@ class OutageRig:
         return self.alerting.firing(self.fleet.at)
 
     def says_one_thing(self) -> None:
-        """Listing, counts, status, live view, metrics and replies to operators agree."""
+        """Listing, rows that keep their bytes, counts, status, live view, metrics and replies to
+        operators agree."""
         fleet = self.fleet
         ledger = fleet.state.decision_loop.ledger
         rows, counts = ledger.listing().rows, ledger.counts()
+        sent = self.sent.listing(ledger, NeedQuery(), NeedSourcesTold()).rows
+        assert [NEED_ROW.record(pb.NeedRow.FromString(each)) for each in sent] == list(rows)
         of_rows = {state: sum(row.state is state for row in rows) for state in NeedState}
         assert counts == NeedCounts.of(of_rows)
         status = fleet.state.status()

@@ -54,7 +54,9 @@ class VirtualShard(VirtualFleet):
         return {row.view.need.key: row for row in listing.rows}[need.key]
 
     def state_of(self, need: Need) -> NeedState:
-        return self.row(need).state
+        found = self.row(need).state
+        assert found is not None, "of the last cycle every Need is judged"
+        return found
 
     def leaves(self, cluster: str) -> None:
         """Its operator is gone."""

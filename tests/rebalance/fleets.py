@@ -253,7 +253,7 @@ def on_sync(book: Book, draft: Draft, request: SyncRequest) -> tuple[SyncReply, 
     memory.streaks.clear()
     memory.streaks.update(streaks)
     rules = book.settings.rebalance
-    memory.shortages = judged(request.shortfalls, memory.streaks, rules)
+    memory.is_short_of(judged(request.shortfalls, memory.streaks, rules))
     for reply in request.offer_replies:
         transfers.on_offer_reply(book, draft, shard, reply)
     answer = SyncReply(

@@ -382,7 +382,7 @@ def test_a_donor_cannot_give_what_belongs_to_another() -> None:
 
 def test_every_layer_has_a_sentence_of_its_own() -> None:
     codes = [code for code in TEMPLATES if code.startswith(layers.PREFIX)]
-    assert len(codes) == 17
+    assert len(codes) == 18
     fleet = moved_once()
     fleet.demand("a", 10)
     fleet.run(10)

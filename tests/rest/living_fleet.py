@@ -14,7 +14,7 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.web.app import application
 from bigfleet.web.fleet import Fleet
-from bigfleet.web.history import Samples
+from bigfleet.web.history import CostSamples, Samples
 from bigfleet.web.live.live import Live
 from bigfleet.web.live.rings import Rings
 from bigfleet.web.safety import WebPolicy
@@ -38,6 +38,11 @@ class KeptSamples:
     def samples(self, shard: str, seconds: int, step: int) -> Samples:
         times = list(range(1_000_000, 1_000_000 + 3 * step, step))
         return Samples(times, {"Reclaim": [0.0, None, 2.5]}, [0.01, None, float(seconds)])
+
+    def costs(self, by: str, seconds: int, step: int, until: int | None) -> CostSamples:
+        times = list(range(1_000_000, 1_000_000 + 3 * step, step))
+        by_name = {f"=1+1 of {by}": [1.0, None, 2.5], "": [0.5, None, 3.0]}
+        return CostSamples(times, step, [1.5, None, 5.5], [0.0, None, float(seconds)], by_name)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.shard_views import ActionView
 from bigfleet.web import further_schemas as shapes
+from bigfleet.web.decision_documents import decision_document
 from bigfleet.web.schemas import problems_in
 from tests.rest.living_fleet import LivingFleet
 
@@ -28,6 +31,19 @@ def test_decisions_come_newest_first_and_no_page_repeats_one(fleet: LivingFleet)
     assert places == sorted(places, reverse=True)
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ActionKind.BOOTSTRAP, "Bootstrap bm-1 for shop"),
+        (ActionKind.RECLAIM, "Reclaim bm-1 from shop"),
+        (ActionKind.PREEMPT, "Preempt bm-1 from shop"),
+    ],
+)
+def test_a_machine_goes_to_a_cluster_or_is_taken_from_it(kind: ActionKind, said: str) -> None:
+    view = ActionView(4, 0, kind, "bm-1", "shop", reason="it is so")
+    assert decision_document(view, "shard-0")["sentence"] == f"{said}: it is so"
+
+
 def test_decisions_are_filtered_by_kind_cluster_and_machine(fleet: LivingFleet) -> None:
     (first, *_) = fleet.get("/decisions?kind=Bootstrap&cluster=shop&limit=3")["decisions"]
     assert (first["kind"], first["cluster"]) == ("Bootstrap", "shop")
@@ -40,6 +56,19 @@ def test_decisions_are_filtered_by_kind_cluster_and_machine(fleet: LivingFleet) 
     assert fleet.get("/decisions?kind=Buy", 400)["field"] == "kind"
     assert fleet.get("/decisions?before=x", 400)["field"] == "before"
     assert fleet.get("/decisions?need=need/shop/nffffffffffff", 404)["field"] == "need"
+
+
+def test_a_decision_says_why_and_what_it_costs(fleet: LivingFleet) -> None:
+    (row, *_) = fleet.get("/decisions?kind=Bootstrap&limit=1")["decisions"]
+    first = row["reasons"][0]
+    assert (first["code"], first["tier"], first["cycle"]) == ("cost.rank", 6, row["cycle"])
+    assert first["facts"]["need"] == row["need"]
+    assert f"machine/{row['machine']}" in first["refs"]
+    assert row["sentence"].endswith(first["text"])
+    assert row["deltaHourlyCost"] == 0.0
+    (bought, *_) = fleet.get("/decisions?kind=Provision&limit=1")["decisions"]
+    price = float(bought["reasons"][0]["facts"]["pricePerHour"])
+    assert bought["deltaHourlyCost"] == price > 0
 
 
 def test_decisions_after_a_place_are_only_the_newer_ones(fleet: LivingFleet) -> None:
@@ -55,6 +84,9 @@ def test_a_cycle_tells_what_it_decided(fleet: LivingFleet) -> None:
     assert problems_in(found, shapes.CycleShape) == ""
     assert row["id"] in {each["id"] for each in found["decisions"]}
     assert found["totalActions"] == len(found["decisions"])
+    assert {"phase1", "phase2", "phase3"} <= found["phaseSeconds"].keys()
+    assert all(seconds >= 0 for seconds in found["phaseSeconds"].values())
+    assert all(each["reasons"] for each in found["decisions"])
     assert fleet.get("/cycles/soon", 400)["field"] == "n"
     assert "no cycle" in fleet.get("/cycles/99999999", 404)["error"]
 

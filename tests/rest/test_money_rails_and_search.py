@@ -15,6 +15,7 @@ LISTS = {
     "/verifier": shapes.Verifiers,
     "/quotas": shapes.Quotas,
     "/transfers?finished=true": shapes.Transfers,
+    "/shortfalls": shapes.Shortfalls,
     "/status": shapes.Status,
 }
 
@@ -79,7 +80,23 @@ def test_a_status_tells_shards_that_do_not_answer(fleet: LivingFleet) -> None:
     found = fleet.get("/status", port=fleet.partial_port)
     silent = next(each for each in found["shards"] if each["shardId"] == "shard-9")
     assert silent["error"]
-    assert found["journal"]["shard-0"]["lastCycle"] > 0
+    assert set(found["journal"]) == {"shard-0"}
+
+
+def test_a_status_tells_which_cycles_can_be_looked_at(fleet: LivingFleet) -> None:
+    kept = fleet.get("/status")["journal"]["shard-0"]
+    assert 0 < kept["firstCycle"] < kept["lastCycle"]
+    first = f"{kept['epoch']}:{kept['firstCycle']}"
+    assert fleet.get(f"/cycles/{first}")["cycle"] == kept["firstCycle"]
+
+
+def test_shortfalls_are_those_of_members(fleet: LivingFleet) -> None:
+    found = fleet.get("/shortfalls?shard=shard-0&limit=5000")
+    assert (found["clamped"], found["limit"]) == (True, 1_000)
+    assert found["unknownShardIds"] == []
+    answer = fleet.get("/shortfalls?shard=shard-7", 404)
+    assert (answer["error"], answer["remedy"]) == ("no shard shard-7", "nearest are shard-0")
+    assert fleet.get("/shortfalls?limit=many", 400)["field"] == "limit"
 
 
 def test_red_flags_are_workloads_on_spot_that_should_not_be() -> None:

@@ -87,6 +87,22 @@ def test_the_overview_counts_the_fleet(fleet: LivingFleet) -> None:
     assert found["machinesByState"]["Configured"] > 0
 
 
+def test_pods_are_counted_by_cluster_and_for_the_fleet(fleet: LivingFleet) -> None:
+    now = fleet.get("/fleet/overview")["pods"]
+    assert now["unreportedClusters"] == 0
+    assert set(now["byCluster"]) == {"shop", "ml", "batch"}
+    assert now["running"] == sum(each["running"] for each in now["byCluster"].values()) > 0
+    line = fleet.get("/clusters/shop")["cluster"]
+    assert line["pods"]["running"] > 0
+    assert line["pods"]["stuck"] <= line["pods"]["waiting"]
+
+
+def test_a_report_is_told_without_the_names_of_its_machines(fleet: LivingFleet) -> None:
+    report = fleet.get("/clusters/shop")["cluster"]["session"]["report"]
+    assert not report.keys() & {"emptyMachineIds", "unusableMachineIds"}
+    assert report["emptyMachinesCount"] >= 0
+
+
 def test_no_overview_says_met_while_a_shard_does_not_answer(fleet: LivingFleet) -> None:
     found = fleet.get("/fleet/overview", port=fleet.partial_port)
     assert found["shardsDown"] == ["shard-9"]
@@ -133,6 +149,28 @@ def test_a_name_that_no_shard_can_have_is_bad_and_an_unknown_one_is_not_found(
 def test_needs_ask_for_a_shard_that_is_there(fleet: LivingFleet) -> None:
     assert fleet.get("/needs", 400)["field"] == "shard"
     assert fleet.get("/needs?shard=shard-7", 404)["error"] == "no shard shard-7"
+
+
+def test_needs_of_a_past_cycle_are_never_called_met(fleet: LivingFleet) -> None:
+    kept = fleet.get("/status")["journal"]["shard-0"]
+    past = (kept["firstCycle"] + kept["lastCycle"]) // 2
+    found = fleet.get(f"/needs?shard=shard-0&at={kept['epoch']}:{past}")
+    assert schemas.problems_in(found, schemas.Needs) == ""
+    assert found["cycle"] == past
+    told = [row for row in found["needs"] if "state" not in row]
+    assert len(told) == found["needStates"]["unjudged"] > 0
+    assert found["needStates"]["met"] is None
+    assert {row.get("state") for row in found["needs"]} <= {None, "arriving", "blocked", "short"}
+    assert not any("stuckPods" in row or "sinceUnixNanos" in row for row in found["needs"])
+    assert fleet.get(f"/needs?shard=shard-0&at={past}")["needs"] == found["needs"]
+
+
+def test_a_cycle_that_cannot_be_looked_at_says_why(fleet: LivingFleet) -> None:
+    assert fleet.get("/needs?shard=shard-0&at=soon", 400)["field"] == "at"
+    assert "no cycle" in fleet.get("/needs?shard=shard-0&at=99999999", 404)["error"]
+    assert "epoch" in fleet.get("/needs?shard=shard-0&at=99:1", 404)["error"]
+    found = fleet.get("/needs?shard=shard-0&at=1&source=pod", 400)
+    assert "is not recorded" in found["error"]
 
 
 def test_needs_are_cut_at_the_limit_and_the_total_is_before_it(fleet: LivingFleet) -> None:

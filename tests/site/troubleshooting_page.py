@@ -31,8 +31,8 @@ _ENTRANCES = (
     ),
     (
         "a shortage that no other shard helps",
-        "the metric `bigfleet_coordinator_rebalance_blocked`",
-        "`rebalance.` and the label `layer`",
+        "`bigfleet shards shortfalls`, the metric `bigfleet_coordinator_rebalance_blocked`",
+        "in the column CODE; `rebalance.` and the label `layer`",
     ),
 )
 

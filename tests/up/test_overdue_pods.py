@@ -9,7 +9,7 @@ from bigfleet.model.requirements import RACK_KEY
 from bigfleet.placement.overhead import Overheads
 from bigfleet.sim.cluster import Cluster
 from bigfleet.sim.workloads import LARGE_WEB, SECURE_KEY, Workload, gang, web
-from bigfleet.up.overdue_pods import OverduePod, OverduePods
+from bigfleet.up.overdue_pods import MOST_LOOKED_AT, OverduePod, OverduePods
 from tests.sim_clusters.clusters import NODE, T0, amounts, later, node_update
 
 
@@ -36,14 +36,18 @@ def machine(
 
 def overdue(workload: Workload, pods: int, *machines: Machine) -> tuple[OverduePod, ...]:
     """Of a cluster of one node, after two minutes and a second."""
+    looking = looking_for(workload, pods, FewMachines(machines))
+    assert looking.at(later(120)) == ()
+    return looking.at(later(121))
+
+
+def looking_for(workload: Workload, pods: int, machines: FewMachines) -> OverduePods:
     cluster, overheads = Cluster("shop"), Overheads()
     cluster.on_node_state(node_update("m1"), T0)
     overheads.look(cluster.occupancy, T0)
     cluster.scale(workload, pods, T0)
     cluster.schedule(T0)
-    looking = OverduePods(cluster, overheads, FewMachines(machines))
-    assert looking.at(later(120)) == ()
-    return looking.at(later(121))
+    return OverduePods(cluster, overheads, machines)
 
 
 def test_a_pod_that_an_idle_machine_would_take_is_overdue_after_two_minutes() -> None:
@@ -81,3 +85,25 @@ def test_a_gang_needs_as_many_free_machines_in_one_rack(racks: str, taken: bool)
     machines = [machine(f"bm-{n}", rack=rack) for n, rack in enumerate(racks)]
     [found] = overdue(gang("train"), 3, *machines)
     assert bool(found.machine) is taken
+
+
+class CountedMachines(FewMachines):
+    """Counts how many were looked at."""
+
+    looks = 0
+
+    def state_of(self, machine_id: str) -> MachineState | None:
+        self.looks += 1
+        return super().state_of(machine_id)
+
+
+def test_a_large_fleet_is_looked_at_in_parts_and_to_its_end() -> None:
+    in_use = (machine(f"bm-{n:05}", MachineState.CONFIGURED) for n in range(2 * MOST_LOOKED_AT))
+    machines = CountedMachines([*in_use, machine("free")])
+    looking = looking_for(web("search", LARGE_WEB), 3, machines)
+    found = []
+    for call in range(1, 4):
+        [told] = looking.at(later(121 + call))
+        found.append(told.machine)
+        assert machines.looks <= call * MOST_LOOKED_AT
+    assert found == ["", "", "free"]

@@ -54,6 +54,8 @@ def _asking(thought: Deliberation, more: Sequence[Action]) -> Deliberation:
         thought,
         actions=(*thought.actions, *more),
         sentences=(*thought.sentences, *("because" for _ in more)),
+        reasons=(*thought.reasons, *(() for _ in more)),
+        bill_changes=(*thought.bill_changes, *(0.0 for _ in more)),
         considered=considered,
     )
 

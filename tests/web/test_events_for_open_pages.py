@@ -130,6 +130,14 @@ def test_news_that_nobody_was_there_for_is_not_made_and_cannot_be_resumed() -> N
     assert names(listener(made, last_id=last)) == ["hello", "reset"]
 
 
+def test_a_page_that_is_forgotten_is_not_waited_for() -> None:
+    made = hub()
+    made.leave(listener(made, "rows"), T0)
+    assert made.is_wanted("rows", T0 + SECOND)
+    made.forget_who_left()
+    assert not made.is_wanted("rows", T0 + SECOND)
+
+
 def test_the_id_of_a_reset_can_be_resumed_from() -> None:
     made = hub()
     client = listener(made, last_id="1.1.1")

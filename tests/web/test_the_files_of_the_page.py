@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from bigfleet.web.assets import Assets
 from tests.web.pages import served
 
 SCRIPT = b"console.log('a fleet');" * 40
@@ -45,6 +46,12 @@ async def test_a_compressed_file_is_sent_as_it_is(static: Path) -> None:
     assert answer.headers["content-encoding"] == "gzip"
     assert int(answer.headers["content-length"]) < len(SCRIPT)
     assert answer.content == SCRIPT
+
+
+def test_sizes_are_those_of_what_is_sent(static: Path) -> None:
+    sizes = Assets(static).sizes()
+    assert sizes
+    assert all(0 < size <= len((static / name).read_bytes()) for name, size in sizes.items())
 
 
 async def test_a_browser_that_cannot_unpack_gets_it_plain(static: Path) -> None:

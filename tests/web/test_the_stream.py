@@ -95,7 +95,8 @@ async def test_a_place_is_free_again_when_its_page_is_closed() -> None:
 async def test_a_client_that_does_not_read_is_closed() -> None:
     async with served() as page:
         reader, writer = await asyncio.open_connection("127.0.0.1", page.port, limit=1024)
-        writer.write(b"GET /api/v1/stream?topics=scenario HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        ask = b"GET /api/v1/stream?topics=scenario HTTP/1.1\r\nHost: localhost\r\n"
+        writer.write(ask + b"Connection: close\r\n\r\n")
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not page.live.hub.clients:
                 await next_turn()

@@ -1,9 +1,14 @@
 """The what-ifs of a shard are answered by processes of their own, two at once."""
 
 import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
 
 import pytest
 
+from bigfleet.edge.clock import next_turn
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.journal.recorder import FinishedCycle, Recorder
 from bigfleet.model.latencies import latencies_of
 from bigfleet.model.provider_calls import Code, Rejected
@@ -101,3 +106,102 @@ async def test_a_process_is_asked_and_kept_for_the_next_question(finished: Finis
             assert await asked.answer(WhatIfCall(0, (LOSS,)), finished) == expected
     finally:
         await asked.close()
+
+
+class HeldWhatIfs(WhatIfs):
+    """Tells its processes."""
+
+    @property
+    def workers(self) -> list[int]:
+        return [worker.pid for worker in (*self._idle, *self._held)]
+
+
+def state_of(pid: int) -> str:
+    """`T`: it stands still; as proc(5) calls it. Empty: there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    return stat.rpartition(")")[2].split()[0]
+
+
+async def until(pid: int, *, is_still: bool) -> None:
+    async with asyncio.timeout(60):
+        while (state_of(pid) == "T") != is_still:
+            await next_turn()
+
+
+async def test_a_question_is_put_down_for_its_process_between_two_cycles(
+    finished: FinishedCycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both want the interpreter: a cycle would wait for it."""
+    recorded = asyncio.Event()
+    loop, input_alone = asyncio.get_running_loop(), Recorder.input_alone
+
+    def told(recorder: Recorder, given: EngineInput) -> list[bytes]:
+        loop.call_soon_threadsafe(recorded.set)
+        return input_alone(recorder, given)
+
+    monkeypatch.setattr(Recorder, "input_alone", told)
+    monkeypatch.setattr(what_ifs, "_LONGEST_WAIT_SECONDS", 60.0)
+    asked = WhatIfs("shard-0", 3, None)
+    try:
+        asked.hold()
+        asking = asyncio.create_task(asked.answer(WhatIfCall(0, (LOSS,)), finished))
+        for _ in range(20):
+            await next_turn()
+        assert not recorded.is_set()
+        asked.go_on()
+        await asking
+        assert recorded.is_set()
+    finally:
+        await asked.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+async def test_a_process_that_answers_stands_still_while_a_cycle_runs(
+    finished: FinishedCycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_ifs, "_LONGEST_WAIT_SECONDS", 0.0)
+    asked, call = HeldWhatIfs("shard-0", 3, None), WhatIfCall(0, (LOSS,))
+    try:
+        expected = await asked.answer(call, finished)
+        [pid] = asked.workers
+        asked.hold()
+        again = asyncio.create_task(asked.answer(call, finished))
+        await until(pid, is_still=True)
+        assert not again.done()
+        asked.go_on()
+        assert await again == expected
+        assert asked.workers == [pid]
+        await until(pid, is_still=False)
+    finally:
+        await asked.close()
+
+
+#: Starts a worker, has it answer once, stops it, and dies without a word to it.
+_DIES = """
+import json, os, signal, subprocess, sys
+from bigfleet.model.what_if import WhatIfCall
+from bigfleet.wire.what_ifs import call_bytes
+
+words = [sys.executable, "-m", "bigfleet.shard.what_if_worker"]
+worker = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+head = json.dumps({"journal": os.devnull, "epoch": 1, "cycle": 9, "frames": 1}).encode()
+for frame in (head, call_bytes(WhatIfCall(9))):
+    worker.stdin.write(len(frame).to_bytes(8, "big") + frame)
+worker.stdin.flush()
+worker.stdout.read(8)
+worker.send_signal(signal.SIGSTOP)
+print(worker.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prctl(2)")
+async def test_a_process_that_stands_still_ends_with_its_shard() -> None:
+    shard = await asyncio.create_subprocess_exec(sys.executable, "-c", _DIES, stdout=PIPE)
+    pid = int((await shard.communicate())[0])
+    async with asyncio.timeout(60):
+        while state_of(pid) not in ("", "Z"):
+            await next_turn()

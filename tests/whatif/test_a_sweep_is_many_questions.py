@@ -19,11 +19,14 @@ from bigfleet.model.what_if import (
     RemoveMachines,
     ScaleDemand,
     SetAttributes,
+    SweepPoint,
 )
 from bigfleet.whatif import sweeping
 from bigfleet.whatif.comparing import once
+from bigfleet.whatif.questions import Questions
 from bigfleet.whatif.settled import settle
-from bigfleet.whatif.sweeping import SweepPoint, axes_of, swept
+from bigfleet.whatif.sweep_axes import axes_of, widened
+from bigfleet.whatif.sweeping import sweep_until, swept
 from tests.journal.lives import LivingFleet
 from tests.whatif.test_whatif_answers import FLEET, run
 
@@ -90,6 +93,48 @@ def test_an_axis_that_cannot_be_swept_is_refused_with_the_remedy(
     with pytest.raises(BadInput) as refused:
         axes_of(texts)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "wide"),
+    [
+        (["demand=1:2:0.1"], ["demand=1:2:0.1"]),
+        (["demand=0:999:1"], ["demand=0:999:3"]),
+        (["demand=1:40:1", "price=1:10:1"], ["demand=1:40:1", "price=1:10:1"]),
+        (["demand=1:200:1", "price=1:10:1"], ["demand=1:200:5", "price=1:10:1"]),
+        (["demand=1:2:1e-9"], ["demand=1:2:1e-9"]),
+        (["demand", "price=x:1:1"], ["demand", "price=x:1:1"]),
+    ],
+)
+def test_steps_that_are_too_small_are_widened_until_all_points_may_be_asked_for(
+    given: list[str], wide: list[str]
+) -> None:
+    found, is_wider = widened(given)
+    assert list(found) == wide
+    assert is_wider == (given != wide)
+
+
+def test_a_sweep_ends_with_what_it_has_when_the_time_is_up() -> None:
+    *_, cycle = LivingFleet(7).cycles(4)
+    axes = axes_of(["demand=1:2:0.25"])
+    left = iter([10.0, 7.0, 4.0, 1.0])
+    found = sweep_until(Questions(cycle.given, "3:4"), (LOSS,), axes, lambda: next(left))
+    assert [point.values for point in found.points] == [(1.0,), (1.25,), (1.5,)]
+    assert found.size == 5
+    assert not found.is_complete
+    assert found.points[0].answer.clusters == ()
+
+
+def test_what_the_overlay_alone_warns_of_is_not_repeated_by_every_point() -> None:
+    *_, cycle = LivingFleet(7).cycles(4)
+    nowhere = RemoveMachines(MachineSelector(zones=frozenset({"q"})))
+    questions = Questions(cycle.given, "3:4")
+    told = frozenset(questions.answer((nowhere,)).warnings)
+    assert len(told) == 1
+    axes = axes_of(["price.zone=r=1:2:1"])
+    found = sweep_until(questions, (nowhere,), axes, lambda: 9.0, told)
+    assert [len(point.answer.warnings) for point in found.points] == [1, 1]
+    assert told.isdisjoint(found.points[0].answer.warnings)
 
 
 def test_each_point_is_the_what_if_with_its_value() -> None:

@@ -3,7 +3,15 @@
 from dataclasses import replace
 
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.what_if import NeedWait, SettledSide, Settling
+from bigfleet.model.what_if import (
+    Fate,
+    NeedWait,
+    SettledSide,
+    Settling,
+    Sweep,
+    SweepAxis,
+    SweepPoint,
+)
 from bigfleet.whatif.summing import summed
 from tests.wire.admin import COMPARED
 
@@ -47,3 +55,25 @@ def test_a_fleet_is_at_rest_once_its_last_shard_is() -> None:
     told = summed(answers).changed.settled
     assert told is not None
     assert told.quiet_after_cycles is None
+
+
+def test_points_of_a_sweep_are_those_that_every_shard_has() -> None:
+    axes = (SweepAxis("demand", (1.0, 2.0)),)
+    points = tuple(SweepPoint((value,), COMPARED) for value in axes[0].values)
+    whole = replace(COMPARED, sweep=Sweep(axes, points))
+    late = replace(COMPARED, sweep=Sweep(axes, points[:1]))
+    both = summed({"shard-0": whole, "shard-1": late}).sweep
+    assert both is not None
+    assert [point.values for point in both.points] == [(1.0,)]
+    assert not both.is_complete
+    assert both.points[0].answer.changed == summed({"a": COMPARED, "b": COMPARED}).changed
+    assert summed({"shard-0": whole, "shard-1": COMPARED}).sweep is None
+
+
+def test_machines_of_the_same_fate_are_one_group() -> None:
+    one, other = (
+        replace(COMPARED, fates=(Fate(True, machines=count, machine_ids=(name,)),))
+        for count, name in ((1, "m-1"), (2, "m-2"))
+    )
+    fates = summed({"shard-0": one, "shard-1": other}).fates
+    assert fates == (Fate(True, machines=3, machine_ids=("m-1", "m-2")),)

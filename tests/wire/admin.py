@@ -1,7 +1,7 @@
 """A shard's admin and read side that answers from a script, and remembers who asked what."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import (
@@ -11,6 +11,7 @@ from bigfleet.model.cluster_reports import (
     LostMachine,
     NeedSources,
     NeedStanding,
+    PodCounts,
     ReceivedReport,
     RefusedReclaim,
     StuckNeed,
@@ -91,6 +92,7 @@ from bigfleet.model.shard_views import (
     OfferingState,
     OfferingView,
     OwnerSource,
+    ProviderCalls,
     ProviderStatus,
     Quarantine,
     QuarantineKind,
@@ -116,6 +118,7 @@ from bigfleet.model.what_if import (
     WhatIfCall,
     WhatIfSide,
 )
+from bigfleet.wire.need_listings import EncodedNeeds
 from bigfleet.wire.shard_admin import MachineListing
 from tests.wire import counterfactual_answer, figures_answer, thrash_answers
 from tests.wire.watch_answers import ScriptedWatch
@@ -134,6 +137,7 @@ PAUSE = Pause(
     "lifted by ada: it is over",
 )
 FLAG = Pause("flag", PauseSource.FLAG)
+CALLS = ProviderCalls(300, 9, 2, 0.5, 1.5)
 STATUS = ShardStatus(
     shard_id="shard-0",
     epoch=3,
@@ -150,7 +154,7 @@ STATUS = ShardStatus(
     dry_run=True,
     queue_depth=5,
     in_flight=6,
-    providers=(ProviderStatus("sim", "h:9000", "r", True, 11, "down", 12, True),),
+    providers=(ProviderStatus("sim", "h:9000", "r", True, 11, "down", 12, True, CALLS),),
     coordinator=CoordinatorLink("c:7790", True, 13, 14, "late"),
     ownership_revision=15,
     journal_degraded=True,
@@ -201,6 +205,7 @@ REPORT = ClusterReport(
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
     refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
     sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
+    pods=PodCounts(4, 2),
 )
 REPLY = ClusterReportReply(
     (
@@ -307,6 +312,16 @@ EXPLAINED = MachineAnswer(
     (FULL.pending,),
     3,
     7,
+)
+assert FULL.pending is not None
+#: The same action as a decision, with why and what it costs; and one of which neither is told.
+DECIDED = (
+    replace(
+        FULL.pending,
+        reasons=(ToldReason("cost.rank", "cheapest", {"rank": "1"}, ("machine/m-1",)),),
+        bill_change=0.0,
+    ),
+    FULL.pending,
 )
 _CHECK = Check("min-unit cpu", False, "8", "7500m")
 REFUSED = WhyNot(9, "too small", _CHECK, (Check("held", True, "not held", ""), _CHECK), ("more",))
@@ -443,6 +458,7 @@ COMPARED = WhatIfAnswer(
 class ScriptedAdmin(ScriptedWatch):
     rows: Sequence[MachineView] = (BARE, FULL)
     needs_rows: Sequence[NeedView] = (UNMET, MET)
+    listing: NeedListing = LISTING
     closed: bool = False
 
     async def needs(self, cluster: str, limit: int) -> NeedPage:
@@ -514,11 +530,11 @@ class ScriptedAdmin(ScriptedWatch):
 
     async def decisions(self, query: DecisionQuery) -> DecisionList:
         self.asked.append(("decisions", query))
-        return DecisionList(EXPLAINED.actions, True)
+        return DecisionList(DECIDED, True)
 
     async def cycle(self, call: CycleCall) -> CycleView:
         self.asked.append(("cycle", call))
-        return CycleView(9, 10, EXPLAINED.actions, 3, 4, 5, 6)
+        return CycleView(9, 10, DECIDED, 3, 4, 5, 6, {"phase1": 7, "emit": 8})
 
     async def clear(
         self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
@@ -562,9 +578,9 @@ class ScriptedAdmin(ScriptedWatch):
         self.asked.append(("report_cluster", report))
         return REPLY
 
-    async def list_needs(self, query: NeedQuery) -> NeedListing:
+    async def list_needs(self, query: NeedQuery) -> EncodedNeeds:
         self.asked.append(("list_needs", query))
-        return LISTING
+        return EncodedNeeds.of(self.listing)
 
     async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         self.asked.append(("dump_fleet",))

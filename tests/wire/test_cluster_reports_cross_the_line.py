@@ -116,6 +116,10 @@ TOO_MUCH: dict[str, tuple[pb.ClusterReport, str]] = {
         pb.ClusterReport(cluster_id="shop", nodes_missing=-1),
         "report.nodes_missing is -1",
     ),
+    "a negative number of pods": (
+        pb.ClusterReport(cluster_id="shop", pods=pb.PodCounts(waiting=-1)),
+        "report.pods.waiting is -1",
+    ),
     "a negative phase": (
         pb.ClusterReport(cluster_id="shop", requests_by_phase={"Pending": -2}),
         "report.requests_by_phase has a count of -2",

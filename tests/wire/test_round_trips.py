@@ -50,12 +50,21 @@ SCALARS: dict[int, st.SearchStrategy[object]] = {
 }
 
 
-def messages(descriptor: Descriptor) -> st.SearchStrategy[Message]:
-    """Any message of the type: any subset of its fields, one at most of each oneof."""
+def messages(
+    descriptor: Descriptor, above: tuple[Descriptor, ...] = ()
+) -> st.SearchStrategy[Message]:
+    """Any message of the type: any subset of its fields, one at most of each oneof; none within
+    another of its type."""
+    inside = (*above, descriptor)
     alternatives = [
-        [(field.name, values(field)) for field in oneof.fields] for oneof in descriptor.oneofs
+        [(field.name, values(field, inside)) for field in oneof.fields]
+        for oneof in descriptor.oneofs
     ]
-    loose = {f.name: values(f) for f in descriptor.fields if f.containing_oneof is None}
+    loose = {
+        field.name: values(field, inside)
+        for field in descriptor.fields
+        if field.containing_oneof is None and field.message_type not in inside
+    }
     chosen = [st.one_of(*(st.tuples(st.just(n), v) for n, v in some)) for some in alternatives]
     return st.builds(
         lambda fields, oneofs: GetMessageClass(descriptor)(**fields, **dict(oneofs)),
@@ -64,12 +73,12 @@ def messages(descriptor: Descriptor) -> st.SearchStrategy[Message]:
     )
 
 
-def values(field: FieldDescriptor) -> st.SearchStrategy[object]:
+def values(field: FieldDescriptor, above: tuple[Descriptor, ...]) -> st.SearchStrategy[object]:
     inner = field.message_type
     if inner is not None and inner.GetOptions().map_entry:
         value = inner.fields_by_name["value"]
         return st.dictionaries(text, SCALARS[value.type], max_size=3)
-    one = messages(inner) if inner is not None else SCALARS[field.type]
+    one = messages(inner, above) if inner is not None else SCALARS[field.type]
     return st.lists(one, max_size=2) if field.is_repeated else one
 
 

@@ -152,12 +152,12 @@ CALLS: dict[str, Exchange] = {
     "decisions": (
         lambda c: c.decisions(DecisionQuery(3, 9, (ActionKind.PREEMPT,), "shop", "m-1", KEY, 5)),
         ("decisions", DecisionQuery(3, 9, (ActionKind.PREEMPT,), "shop", "m-1", KEY, 5)),
-        DecisionList(admin.EXPLAINED.actions, True),
+        DecisionList(admin.DECIDED, True),
     ),
     "a cycle": (
         lambda c: c.cycle(CycleCall(8, 5, 2)),
         ("cycle", CycleCall(8, 5, 2)),
-        CycleView(9, 10, admin.EXPLAINED.actions, 3, 4, 5, 6),
+        CycleView(9, 10, admin.DECIDED, 3, 4, 5, 6, {"phase1": 7, "emit": 8}),
     ),
     "clear a failed machine": (
         lambda c: c.clear(AUDIT, "m-1", ClearMode.FORGET),

@@ -1,5 +1,6 @@
 """What-ifs over the wire: every edit arrives whole, and a cluster hears of itself only."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from bigfleet.model.what_if import (
     AddMachines,
     Edit,
     EngineOption,
+    Fate,
     NeedSelector,
     NeedWait,
     NumberEdit,
@@ -30,6 +32,9 @@ from bigfleet.model.what_if import (
     SettledSide,
     Settling,
     StockOut,
+    Sweep,
+    SweepAxis,
+    SweepPoint,
     WhatIfAnswer,
     WhatIfCall,
     WhatIfSide,
@@ -92,6 +97,21 @@ def test_how_a_fleet_settles_arrives_whole() -> None:
     assert read_answer(answer_bytes(answer)) == answer
 
 
+def test_a_call_to_sweep_and_to_name_machines_arrives_whole() -> None:
+    call = WhatIfCall(0, (), sweep=("demand.ml=1:2:0.5", "price=1:2:1"), with_machines=True)
+    assert read_call(call_bytes(call)) == call
+
+
+def test_points_of_a_sweep_and_fates_of_machines_arrive_whole() -> None:
+    axes = (SweepAxis("demand.ml", (1.0, 1.5)), SweepAxis("price", (2.0,)))
+    points = (SweepPoint((1.0, 2.0), admin.COMPARED),)
+    fates = (Fate(True, "Reclaim", "ml", "", "", 40_000, ("m-1",)), Fate(False, after="Delete"))
+    answer = replace(admin.COMPARED, sweep=Sweep(axes, points), fates=fates)
+    assert read_answer(answer_bytes(answer)) == answer
+    none_of_them = replace(admin.COMPARED, fates=())
+    assert read_answer(answer_bytes(none_of_them)) == none_of_them
+
+
 REFUSED = {
     "latencies of one cycle": pb.WhatIfRequest(latencies={"create": "1s"}),
     "a step that does not exist": pb.WhatIfRequest(settle=True, latencies={"boot": "1s"}),
@@ -139,6 +159,8 @@ FOREIGN = {
     "machines": WhatIfCall(0, (ReplaceDemand("shop"), RemoveMachines(SPOT))),
     "a past cycle": WhatIfCall(3, (ReplaceDemand("shop"),)),
     "how the fleet settles": WhatIfCall(0, (ReplaceDemand("shop"),), settle=True),
+    "a sweep": WhatIfCall(0, (ReplaceDemand("shop"),), sweep=("price=1:2:1",)),
+    "which machines": WhatIfCall(0, (ReplaceDemand("shop"),), with_machines=True),
     "nothing": WhatIfCall(),
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.fleet_maps import FleetMap, column_type, map_bytes
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
@@ -50,6 +51,8 @@ STARTED = ActionView(
     disposition=Disposition.ENQUEUED,
     outcome="success",
     at=10,
+    reasons=(ToldReason("cost.rank", "cheapest", {"rank": "1"}, ("machine/m-0",)),),
+    bill_change=0.5,
 )
 WANTED = Need("shop", Profile.of(priority=1), Resources.parse({"cpu": "1"}))
 BLOCKED = NeedRow(
@@ -71,6 +74,7 @@ EVENTS = (
             figures_answer.FIGURES,
             2,
             ("ml", "shop"),
+            (ClusterPods("shop", 4, 2, 1),),
         ),
     ),
     ShardEvent(3, 9, 10, decisions=DecisionChanges((STARTED,))),

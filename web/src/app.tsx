@@ -112,7 +112,7 @@ export function App() {
           <main id="main" tabIndex={-1} className={old ? "old" : ""}>
             {at !== null && found && !found.page.past && <Partial warnings={[`${title} shows the fleet as it is now, not as it was at cycle ${at.toLocaleString("en-US")}.`]} title="Now, not then." />}
             <Boundary key={path} what={title}>
-              <Suspense fallback={<Loading height={600} lines={6} label={`Loading ${title}`} />}>
+              <Suspense fallback={<><h1 className="sr-only">{title}</h1><Loading height={600} lines={6} label={`Loading ${title}`} /></>}>
                 {Shown && found ? <Shown params={found.params} /> : <NoSuchPage path={path} />}
               </Suspense>
             </Boundary>

@@ -67,6 +67,15 @@ def of_percentiles(rounds: Sequence[Round], part: float) -> Difference:
     return _with_interval(rounds, difference)
 
 
+def of_shares(rounds: Sequence[Round]) -> Difference:
+    """Of cores that were used: by how many hundredths of one they are more."""
+
+    def difference(chosen: Sequence[Round]) -> float:
+        return 100 * median(median(each.on) - median(each.off) for each in chosen)
+
+    return _with_interval(rounds, difference)
+
+
 def measures_of(
     what: str, unit_of: str, rounds: Sequence[Round], at_most: float | None = None
 ) -> list[Measure]:

@@ -165,12 +165,14 @@ async def _lived(
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.garbage_collection import collect_rarely
+    from bigfleet.edge.thread_turns import take_quick_turns
     from bigfleet.process import asked_to_stop, real_context, started_before
     from bigfleet.up.fleet_watch import FleetWatch
     from bigfleet.up.local_fleet import LocalFleet, PartDied
     from bigfleet.up.owner_watch import OwnerWatch
     from bigfleet.up.scenario import Scenario
 
+    take_quick_turns()
     asked = asked_to_stop()
     stopping = asyncio.ensure_future(asked.wait())
     collecting = asyncio.create_task(collect_rarely(RealClock()))

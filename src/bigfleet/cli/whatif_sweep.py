@@ -17,8 +17,8 @@ from bigfleet.model.errors import BadInput
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
     from bigfleet.model.latencies import Latencies
-    from bigfleet.model.what_if import Overlay, WhatIfSide
-    from bigfleet.whatif.sweeping import Axis, SweepPoint
+    from bigfleet.model.what_if import Overlay, SweepPoint, WhatIfSide
+    from bigfleet.whatif.sweep_axes import Axis
 
 _BAR = 40
 #: A selector that matches nothing is told for each value.
@@ -30,8 +30,10 @@ def print_sweep(
 ) -> None:
     """Ends with exit 5 and what there is, where a person interrupts it."""
     from bigfleet.cli.progress import compile_all
-    from bigfleet.whatif.document import latencies_document
-    from bigfleet.whatif.sweeping import axes_of, point_count, swept
+    from bigfleet.model.what_if import Sweep
+    from bigfleet.whatif.document import latencies_document, sweep_document
+    from bigfleet.whatif.sweep_axes import axes_of, point_count
+    from bigfleet.whatif.sweeping import swept
 
     try:
         axes = axes_of(texts)
@@ -46,7 +48,8 @@ def print_sweep(
         from bigfleet.cli.tables import write_document
 
         known = {} if latencies is None else latencies_document(latencies)
-        write_document({**_document(asked.name, axes, points, is_whole), **known})
+        document = sweep_document(Sweep(axes, tuple(points)))
+        write_document({"cycle": asked.name, **document, **known})
     else:
         from bigfleet.cli.tables import Page
 
@@ -211,32 +214,3 @@ def _square(axes: "tuple[Axis, ...]", points: "list[SweepPoint]") -> list[str]:
     for value, row in zip(down.values, texts, strict=True):
         lines.append(f"{value:>{first}g} |" + "".join(f" {text:>{width}}" for text in row))
     return lines
-
-
-# -- the document ----------------------------------------------------------------------------------
-
-
-def _document(
-    cycle: str, axes: "tuple[Axis, ...]", points: "list[SweepPoint]", is_whole: bool
-) -> dict[str, Any]:
-    from bigfleet.whatif.document import side_document
-    from bigfleet.whatif.sweeping import point_count
-
-    return {
-        "cycle": cycle,
-        "axes": [{"name": axis.name, "values": list(axis.values)} for axis in axes],
-        "pointCount": point_count(axes),
-        "complete": is_whole,
-        "base": side_document(points[0].answer.base) if points else None,
-        "points": [
-            {
-                "values": dict(zip((a.name for a in axes), point.values, strict=True)),
-                "overlay": list(point.answer.overlay),
-                "warnings": list(point.answer.warnings),
-                "newlyUnmetCount": point.answer.newly_unmet_count,
-                "newlyMetCount": point.answer.newly_met_count,
-                "changed": side_document(point.answer.changed),
-            }
-            for point in points
-        ],
-    }

@@ -3,6 +3,7 @@
 The same answer from a live shard, a journal and a fleet file.
 """
 
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +29,9 @@ def print_need(connection: Connection, source: Source, name: str, candidates: in
     if source.is_live:
         answers = live_need(connection, source, cluster, prefix, candidates)
         for shard, (told, cycle) in answers.said.items():
-            write(connection, told, cycle, {"shardId": shard, **answers.document()})
+            one_of_several = shard if len(answers.addresses) > 1 else ""
+            more = {"shardId": shard, **answers.document()}
+            write(connection, told, cycle, more, one_of_several)
         answers.leave_partial(connection)
         return
     asked = source.read()
@@ -89,8 +92,13 @@ def live_need(
 
 
 def write(
-    connection: Connection, told: "NeedExplanation", cycle: str, more: dict[str, Any]
+    connection: Connection,
+    told: "NeedExplanation",
+    cycle: str,
+    more: dict[str, Any],
+    one_of_several: str = "",
 ) -> None:
+    """`one_of_several`: the shard that answers, where others might help it."""
     from bigfleet.cli.tables import Page, write_json
 
     if connection.json:
@@ -98,6 +106,9 @@ def write(
         return
     page = Page.on_stdout(connection.color)
     fill(page, told, cycle, connection.now)
+    if one_of_several and not told.view.satisfied:
+        command = f"bigfleet shards shortfalls {quote(one_of_several)}"
+        page.say(f"next    {command} shows why no other shard helps")
     page.write()
 
 

@@ -28,6 +28,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import MachineOverride, Owners, OwnershipView, Pair, key_order
 from bigfleet.model.pauses import Pause
+from bigfleet.model.reasons import Reason
 
 #: Events that can still be tailed.
 REMEMBERED = 5000
@@ -48,8 +49,13 @@ class ShardMemory:
     synced_at: Instant | None = None
     #: How many syncs in a row named each fingerprint as short.
     streaks: Counter[str] = field(default_factory=Counter)
-    #: What that sync is short of.
+    #: What that sync is short of; set by `is_short_of`.
     shortages: Shortages = NO_SHORTAGES
+    #: Of each of them that a sweep has looked at, by fingerprint: why it opened no transfer, or
+    #: that one is under way. Nothing else is kept of each: a large fleet has twenty thousand.
+    swept: dict[str, Reason] = field(default_factory=dict)
+    #: When the last sweep looked at them.
+    swept_at: Instant | None = None
     #: The last instruction it was sent, by number: where more wait than fit, others come next.
     sent_up_to: int = 0
     #: The highest number it was sent, and when something was new or acknowledged.
@@ -67,6 +73,12 @@ class ShardMemory:
     #: Since when it has had slots it does not need, and how many it needed at most since then, by
     #: provider name and region.
     surplus: dict[tuple[str, str], tuple[Instant, int]] = field(default_factory=dict)
+
+    def is_short_of(self, shortages: Shortages) -> None:
+        """As its newest sync tells; what sweeps said of anything else is forgotten."""
+        self.shortages = shortages
+        known = shortages.by_fingerprint
+        self.swept = {name: reason for name, reason in self.swept.items() if name in known}
 
 
 class Book:
@@ -226,6 +238,7 @@ class Book:
             "retriedInstructions": sum(len(each.retried) for each in known),
             "declinedOffers": sum(len(each.declined) for each in known),
             "returnableMachines": sum(len(each.returnable_since) for each in known),
+            "sweptShortfalls": sum(len(each.swept) for each in known),
         }
 
     @property

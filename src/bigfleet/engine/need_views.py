@@ -13,6 +13,7 @@ import numpy as np
 
 from bigfleet.engine.coverage import domain_coverages
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.demand import NeedTables
 from bigfleet.engine.kernels.compiled import Bools, Int64s
 from bigfleet.model.cluster_reports import NeedStanding, met_sentence, unmet_sentence
 from bigfleet.model.machines import MachineState
@@ -32,6 +33,8 @@ class NeedViews:
     def __init__(self, decision: Decision) -> None:
         self._decision = decision
         self._outcome = decision.outcome
+        #: Needs that ask for the same machines see the same supply.
+        self._supply_of_key: dict[int, MatchingSupply] = {}
 
     def __len__(self) -> int:
         return len(self._outcome)
@@ -39,6 +42,11 @@ class NeedViews:
     @property
     def unsatisfied(self) -> int:
         return len(self._outcome.queue)
+
+    @property
+    def tables(self) -> NeedTables:
+        """Over which the demand was asked for."""
+        return self._outcome.scene.demand.tables
 
     def rows(self, cluster: str = "") -> Int64s:
         """Rows by priority descending, arrival, cluster; of one cluster or of all."""
@@ -61,7 +69,7 @@ class NeedViews:
         short = bool(outcome.unsatisfied[row])
         key = outcome.key(row)
         shortfall = decision.memory.shortfalls.get(key)
-        victims = outcome.preempted.row[outcome.preempted.need == row].tolist()
+        victims = self._victims(row)
         return NeedView(
             need=outcome.need(row),
             satisfied=not short,
@@ -69,7 +77,7 @@ class NeedViews:
             claimed=int(self._claims[row]),
             bootstraps=int(outcome.bootstraps[row]),
             provisions=int(outcome.acquired.count[row] - outcome.bootstraps[row]),
-            same_domain=decision.domain(row) or "",
+            same_domain=self.domain(row),
             same_satisfiable=outcome.same_satisfiable(row),
             parked=bool(outcome.parked[row]),
             parked_age=decision.memory.parking.get(key, 0),
@@ -80,6 +88,43 @@ class NeedViews:
             freed=self._freed(victims),
             same_candidates=self.same_candidates(row) if short else (),
         )
+
+    def steady(self, rows: Int64s) -> tuple[Bools, Int64s]:
+        """Which of these Needs have all they asked for and nothing to count in the fleet, so that
+        their view says the same until one of the columns beside it differs, or another gang domain
+        is recorded.
+
+        The columns are numbers of one set of tables: of two cycles over the same one they compare.
+        """
+        outcome, normalised = self._outcome, self._outcome.normalised
+        columns, members = outcome.scene.demand.columns, normalised.members
+        lead = members[normalised.starts[rows]]
+        told = (
+            normalised.cluster[rows],
+            normalised.profile[rows],
+            columns.aggregate[lead],
+            columns.unit[lead],
+            columns.group[lead],
+            columns.parked[lead],
+            normalised.arrival[rows],
+            normalised.starts[rows + 1] - normalised.starts[rows],
+            rows < normalised.first_folded,
+            self._claims[rows],
+            outcome.bootstraps[rows],
+            outcome.acquired.count[rows],
+            outcome.credit.satisfiable[rows] | outcome.preempted.whole_domain[rows],
+        )
+        is_steady = ~(outcome.unsatisfied[rows] | outcome.parked[rows] | self._has_victims[rows])
+        return is_steady, np.column_stack([each.astype(np.int64) for each in told])
+
+    def domain(self, row: int) -> str:
+        """The domain recorded for a gang; empty: there is none."""
+        return self._decision.domain(row) or ""
+
+    def gangs(self, rows: Int64s) -> Bools:
+        """Which of these Needs are all in one domain."""
+        one_domain: Bools = self._outcome.needs.same[rows] >= 0
+        return one_domain
 
     def deficits_differ(self, rows: Int64s, before: "NeedViews", places: Int64s) -> Bools:
         """Whether each of these rows lacks something else than the one at its place did before.
@@ -173,6 +218,14 @@ class NeedViews:
 
     def matching_supply(self, row: int) -> MatchingSupply:
         """Machines that match the Need and hold one unit of it, free or taken."""
+        key = int(self._outcome.needs.key[row])
+        known = self._supply_of_key.get(key)
+        if known is None:
+            # Of two threads that count at the same time both count the same.
+            known = self._supply_of_key[key] = self._counted_supply(row)
+        return known
+
+    def _counted_supply(self, row: int) -> MatchingSupply:
         eligible = self._eligible(row)
         idle, configured, speculative = (
             int(self._supply[state][eligible].sum())
@@ -226,6 +279,12 @@ class NeedViews:
     def _claims(self) -> Int64s:
         holder = self._outcome.credit.holder
         return np.bincount(holder[holder >= 0], minlength=len(self))
+
+    @cached_property
+    def _has_victims(self) -> Bools:
+        found = np.zeros(len(self), np.bool_)
+        found[self._outcome.preempted.need] = True
+        return found
 
     @cached_property
     def _arriving(self) -> Int64s:
@@ -288,6 +347,13 @@ class NeedViews:
     def _by_kind(self, chosen: Bools) -> Int64s:
         scene = self._outcome.scene
         return np.bincount(scene.supply.kind[chosen], minlength=len(scene.kinds))
+
+    def _victims(self, row: int) -> list[int]:
+        if not self._has_victims[row]:
+            return []
+        preempted = self._outcome.preempted
+        found: list[int] = preempted.row[preempted.need == row].tolist()
+        return found
 
     def _freed(self, victims: list[int]) -> Resources:
         outcome = self._outcome

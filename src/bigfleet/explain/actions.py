@@ -79,6 +79,18 @@ def reasons_of_action(facts: ActionFacts, action: Action) -> tuple[Reason, ...]:
             return (_why_deleted(facts, machine),)
 
 
+def bill_change(facts: ActionFacts, action: Action) -> float:
+    """Dollars per hour that it adds when it is done. A machine is billed from its Create to its
+    Delete, whoever has it in between."""
+    match action.kind:
+        case ActionKind.PROVISION:
+            return facts.machine_facts(action.machine).price_per_hour
+        case ActionKind.DELETE:
+            return 0.0 - facts.machine_facts(action.machine).price_per_hour
+        case _:
+            return 0.0
+
+
 def effective_cost(price_per_hour: float, probability: float, penalty: float) -> float:
     """Price plus expected interruption; a machine that is never interrupted costs its price."""
     return price_per_hour + (probability * penalty if probability else 0.0)

@@ -170,14 +170,22 @@ class ColumnFacts:
 
     def coming(self, verdict: Verdict, state: MachineState) -> Group:
         own = self._claimed(verdict)
+        if not len(own):
+            return Group()
         return self._group(own[self._snapshot.columns.state[own] == state])
 
     def reserved(self, verdict: Verdict, state: MachineState) -> Group:
-        rows = np.array(self._reserved_rows.get(verdict.need.key, ()), np.int64)
+        reserved = self._reserved_rows.get(verdict.need.key)
+        if not reserved:
+            return Group()
+        rows = np.array(reserved, np.int64)
         return self._group(np.sort(rows[self._snapshot.columns.state[rows] == state]))
 
     def reserved_for_others(self, verdict: Verdict) -> Group:
-        rows = np.array(self._reserved_by_others(verdict), np.int64)
+        others = self._reserved_by_others(verdict)
+        if not others:
+            return Group()
+        rows = np.array(others, np.int64)
         idle = self._snapshot.columns.state[rows] == MachineState.IDLE
         return self._group(np.sort(rows[idle & self._fits(verdict)[rows]]))
 

@@ -24,6 +24,7 @@ from bigfleet.explain.need_facts import need_name
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.reasons import ToldReason
 from bigfleet.model.shard_views import ActionView
 
 #: Names looked at for one that was meant.
@@ -49,10 +50,12 @@ class DecidedCycle:
         name: str = "",
         actions: Iterable[ActionView] | None = None,
         ended: Mapping[tuple[int, str], ActionView] | None = None,
+        nanos_of_phase: Mapping[str, int] | None = None,
     ) -> None:
         """`actions`: with what became of them; None: nothing carried them out. `ended`: how actions
-        ended, by cycle and machine.
+        ended, by cycle and machine. `nanos_of_phase`: what each part took; None: not measured.
         """
+        self.nanos_of_phase = nanos_of_phase or {}
         #: More may end while it is asked.
         self.ended = ended or {}
         self.given = given
@@ -136,9 +139,10 @@ class DecidedCycle:
         return tuple(self.view_at(int(place)) for place in np.flatnonzero(columns.row == row))
 
     def view_at(self, place: int) -> ActionView:
-        from bigfleet.explain.actions import reasons_of_action
+        from bigfleet.explain.actions import bill_change, reasons_of_action
 
         (action,) = self.decision.actions_at(np.array([place]))
+        reasons = reasons_of_action(self.facts, action)
         told = self._told.get(place)
         ended = self.ended_of(action.machine)
         outcome = told.outcome if told else ""
@@ -150,12 +154,14 @@ class DecidedCycle:
             action.machine,
             action.cluster,
             need,
-            reasons_of_action(self.facts, action)[0].text,
+            reasons[0].text,
             action.grace_seconds,
             action.preemptor_priority,
             told.disposition if told else None,
             ended.outcome if ended else outcome,
             told.at if told else self.given.at,
+            reasons=(*held_back_by(told), *reasons),
+            bill_change=bill_change(self.facts, action),
         )
 
     def ended_of(self, machine: str) -> ActionView | None:
@@ -264,6 +270,11 @@ class DecidedCycle:
             for k in numbers.tolist()
         ]
         return np.array(each, np.float64)[place]
+
+
+def held_back_by(told: ActionView | None) -> tuple[ToldReason, ...]:
+    """The rail, as the cycle that decided it recorded it."""
+    return (ToldReason(told.rail, told.outcome),) if told is not None and told.rail else ()
 
 
 def _beginning(prefix: str, keys: Iterable[tuple[NeedKey, int]]) -> set[int]:

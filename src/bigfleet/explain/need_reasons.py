@@ -4,10 +4,12 @@ The remedy is a command to copy where there is one, else what a person has to do
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.engine.need_progress import hold_of
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.engine.places import held_code
@@ -337,7 +339,20 @@ class NeedReasons:
 
     def _count(self, row: int, state: MachineState) -> int:
         states = (S.SPECULATIVE, S.IDLE) if state in (S.SPECULATIVE, S.IDLE) else (state,)
-        return sum(len(self._rows(row, each)) for each in states)
+        return sum(int(self._at_step[each][row]) for each in states)
+
+    @cached_property
+    def _at_step(self) -> dict[MachineState, Int64s]:
+        """Per Need, how many machines are at each step of their way."""
+        outcome, progress = self._outcome, self._states.progress
+        size, state = len(outcome), outcome.scene.snapshot.columns.state[progress.coming]
+        found = {
+            each: np.bincount(progress.coming_need[state == each], minlength=size)
+            for each, _, _ in _STEPS
+        }
+        holders = outcome.credit.holder[self._holds.nodes.unusable]
+        found[S.CONFIGURED] = np.bincount(holders[holders >= 0], minlength=size)
+        return found
 
     def _held_rows(self, row: int, hold: HeldBy) -> list[int]:
         """Machines that fit a Need and are held in this way."""

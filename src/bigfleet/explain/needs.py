@@ -34,6 +34,12 @@ _OPERATOR_WORDS = {
 }
 
 
+_STEPS = (
+    (MachineState.CREATING, "flight.creating"),
+    (MachineState.CONFIGURING, "flight.configuring"),
+)
+
+
 def reasons_of_need(facts: NeedFacts, verdict: Verdict) -> tuple[Reason, ...]:
     """The deciding one first."""
     if verdict.satisfied:
@@ -120,10 +126,7 @@ def requirement_text(requirement: Requirement) -> str:
 
 def _what_is_on_its_way(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     need = verdict.need
-    for state, code in (
-        (MachineState.CREATING, "flight.creating"),
-        (MachineState.CONFIGURING, "flight.configuring"),
-    ):
+    for state, code in _STEPS:
         if (group := facts.coming(verdict, state)).count:
             yield _flight(facts, need, code, group)
     if verdict.preempts:

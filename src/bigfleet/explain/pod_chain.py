@@ -129,7 +129,7 @@ def _verdict_of_need(facts: ChainFacts, shard: ShardFacts) -> tuple[PodVerdict, 
     if pod is not None and row.view.satisfied and not row.arriving:
         said = pod.scheduler_text or "nothing yet; a scheduler needs a moment"
         return PodVerdict.COVERED_NOT_PLACED, f"the scheduler says: {said}"
-    return PodVerdict(row.state.label), row.reason.text
+    return PodVerdict(row.state_label), row.reason.text
 
 
 def _why_no_request(facts: ChainFacts) -> tuple[PodVerdict, str]:
@@ -300,7 +300,7 @@ def _need_step(shard: ShardFacts) -> ChainStep:
     row = shard.needs[0]
     name = need_name(row.view.need.key)
     asks = resources_text(row.view.need.aggregate.positive().texts())
-    said = [f"{name} ({asks}, priority {row.view.need.profile.priority}) is {row.state.label}"]
+    said = [f"{name} ({asks}, priority {row.view.need.profile.priority}) is {row.state_label}"]
     if not row.view.satisfied:
         said.append(f"it lacks {resources_text(row.view.deficit.positive().texts())}")
     said += dict.fromkeys(each.text for each in (row.reason, *row.further) if each.text)
@@ -318,7 +318,7 @@ def _revised_steps(facts: ChainFacts, shard: ShardFacts) -> Iterator[ChainStep]:
         more = resources_text(row.view.need.aggregate.positive().texts())
         text = (
             f"pods of this Need did not fit on its machines, so the operator asks for {more} more "
-            f"in {name} (margin): {row.state.label}, {_counted(machines, 'machine')}"
+            f"in {name} (margin): {row.state_label}, {_counted(machines, 'machine')}"
         )
         yield ChainStep("revised", StepStatus.NOTE, text, (name,))
     if stuck := sum(row.stuck_pods for row in shard.needs[:1]):

@@ -14,6 +14,7 @@ from typing import BinaryIO, Protocol
 from bigfleet.journal.frames import frame_of
 from bigfleet.journal.recorder import FailedCycle, FinishedCycle, Note, Recorder
 from bigfleet.journal.segments import (
+    Segment,
     cut_torn_tail,
     expired,
     failure_name,
@@ -89,6 +90,8 @@ class JournalFile:
         self.write_errors = 0
         #: When the oldest kept segment was begun; None: there is none.
         self.oldest_at: Instant | None = None
+        #: The first cycle of this epoch that can still be read; 0: none is recorded.
+        self.first_cycle = 0
         #: Hears, in the thread that writes, of records that are written.
         self.on_written: Callable[[list[bytes]], None] = lambda records: None
 
@@ -122,6 +125,7 @@ class JournalFile:
             self._append(records)
             self._tell_missing(at)
             self.trouble = ""
+            self.first_cycle = self.first_cycle or cycle.given.cycle
         except OSError as problem:
             self._give_up(told, problem)
 
@@ -240,6 +244,7 @@ class JournalFile:
             segment.path.unlink(missing_ok=True)
         left = kept[len(gone) :]
         self.oldest_at = left[0].written_at if left else at
+        self._see_oldest(left)
         self._file = self._disk.open(self._directory / segment_name(self._epoch, cycle))
         self._size = 0
 
@@ -248,7 +253,12 @@ class JournalFile:
         if len(segments) < 2:
             return False
         segments[0].path.unlink(missing_ok=True)
+        self._see_oldest(segments[1:])
         return True
+
+    def _see_oldest(self, kept: Sequence[Segment]) -> None:
+        own = (each.first_cycle for each in kept if each.epoch == self._epoch)
+        self.first_cycle = next(own, 0)
 
     def _tell_missing(self, at: Instant) -> None:
         first, count = self._missing

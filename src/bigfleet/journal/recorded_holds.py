@@ -22,8 +22,10 @@ from bigfleet.explain.need_states import (
     PAUSABLE,
     BrokenProvider,
     Holds,
+    NeedStates,
     Patience,
     is_held,
+    judged,
 )
 from bigfleet.journal.history import FoundCycle, RecordedCycle
 from bigfleet.journal.segments import Segment, records_of
@@ -61,18 +63,32 @@ def judged_from_journal(
     of: FoundCycle,
 ) -> NeedExplanation:
     """The answer with the state of the Need. Raises UnreadableJournal."""
-    progress, key = progress_of(cycle.decision), cycle.outcome.key(row)
+    progress = progress_of(cycle.decision)
+    seen, holds = _read(cycle, progress, segments, of)
     coming = progress.coming[progress.coming_need == row]
-    ids = cycle.given.snapshot.ids
-    seen = _Seen(key, {ids[each] for each in coming.tolist()})
-    name = of.recorded.epoch, cycle.given.cycle
-    for record in _records_before(segments, name):
-        seen.take(record)
-    holds = _holds(cycle, row, of, progress, seen)
     states = set(cycle.given.snapshot.columns.state[coming].tolist())
-    return judged_again(
-        told, cycle, row, holds, JOURNAL, tuple(_unknown(seen, holds, states)), progress
-    )
+    unknown = tuple(_unknown(seen, holds, states, cycle.outcome.key(row).cluster))
+    return judged_again(told, cycle, row, holds, JOURNAL, unknown, progress)
+
+
+def recorded_states(cycle: DecidedCycle, segments: Sequence[Segment], of: FoundCycle) -> NeedStates:
+    """The states of all Needs of a cycle, as far as they are recorded: none is ever surely met.
+
+    Raises UnreadableJournal.
+    """
+    progress = progress_of(cycle.decision)
+    _, holds = _read(cycle, progress, segments, of)
+    return judged(cycle.decision, progress, holds, None)
+
+
+def _read(
+    cycle: DecidedCycle, progress: NeedProgress, segments: Sequence[Segment], of: FoundCycle
+) -> "tuple[_Seen, Holds]":
+    ids = cycle.given.snapshot.ids
+    seen = _Seen({ids[each] for each in progress.coming.tolist()})
+    for record in _records_before(segments, (of.recorded.epoch, cycle.given.cycle)):
+        seen.take(record)
+    return seen, _holds(cycle, of, progress, seen)
 
 
 def _records_before(segments: Sequence[Segment], name: tuple[int, int]) -> Iterator[JournalRecord]:
@@ -86,12 +102,11 @@ def _records_before(segments: Sequence[Segment], name: tuple[int, int]) -> Itera
 
 @dataclass(slots=True)
 class _Seen:
-    key: NeedKey
-    #: Machines on their way for it.
+    #: Machines on their way.
     coming: set[str]
-    #: Of the operator of its cluster; None: no session was seen to begin or to end.
-    connected: bool | None = None
-    gone_at: Instant = 0
+    #: Clusters whose operators are connected, as the last begin or end of a session tells.
+    connected: set[str] = field(default_factory=set)
+    gone_at: dict[str, Instant] = field(default_factory=dict)
     broken: dict[str, BrokenProvider] = field(default_factory=dict)
     #: When the machines on their way came into their state.
     since: dict[str, Instant] = field(default_factory=dict)
@@ -123,36 +138,38 @@ class _Seen:
         if outcome.succeeded:
             took = (ended.at - begun.at) / SECOND
             self.seconds.setdefault(begun.kind, []).append(took)
-        if begun.need == self.key and outcome.succeeded:
+        if outcome.succeeded:
             self.failing.succeeded(begun)
-        elif begun.need == self.key and outcome.failed:
+        elif outcome.failed:
             said = ended.outcome.partition(": ")[2]
             self.failing.failed(begun, outcome.value, said, ended.at)
 
     def _happened(self, event: JournalEvent, at: Instant) -> None:
-        if event.subject == self.key.cluster and event.kind in _SESSION_BEGINS:
-            self.connected = True
-        elif event.subject == self.key.cluster and event.kind in _SESSION_ENDS:
-            self.connected, self.gone_at = False, at
+        if event.kind in _SESSION_BEGINS:
+            self.connected.add(event.subject)
+            self.gone_at.pop(event.subject, None)
+        elif event.kind in _SESSION_ENDS:
+            self.connected.discard(event.subject)
+            self.gone_at[event.subject] = at
         elif event.kind == "breaker_opened":
             self.broken[event.subject] = BrokenProvider(at, event.text)
         elif event.kind == "breaker_closed":
             self.broken.pop(event.subject, None)
 
 
-def _holds(
-    cycle: DecidedCycle, row: int, of: FoundCycle, progress: NeedProgress, seen: _Seen
-) -> Holds:
+def _holds(cycle: DecidedCycle, of: FoundCycle, progress: NeedProgress, seen: _Seen) -> Holds:
     at, output = cycle.given.at, of.recorded.output
     actions = () if output is None else output.actions
-    cluster = seen.key.cluster
+    scene = cycle.outcome.scene
+    # Those that ask, and those that victims serve.
+    clusters = {*scene.cluster_names, *scene.snapshot.tables.clusters.rows}
     return Holds(
         at=at,
         dry_run=any(view.disposition is Disposition.DRY_RUN for view in actions),
-        paused=_paused(of.recorded.pauses, of.header.shard_id, _clusters(cycle, row)),
-        absent={cluster: seen.gone_at} if seen.connected is False else {},
+        paused=_paused(of.recorded.pauses, of.header.shard_id, clusters),
+        absent=seen.gone_at,
         broken=seen.broken,
-        rails=_rails(actions, seen.key, row),
+        rails=_rails(actions, cycle),
         failing=seen.failing.lately(at),
         patience=_patience(seen),
         coming_since=_since(cycle, progress, seen),
@@ -179,19 +196,16 @@ def _paused(
     return found
 
 
-def _clusters(cycle: DecidedCycle, row: int) -> set[str]:
-    """Its own, and those its victims serve."""
-    outcome, snapshot = cycle.outcome, cycle.given.snapshot
-    victims = outcome.preempted.row[outcome.preempted.need == row]
-    names = snapshot.tables.clusters.rows
-    bound = snapshot.columns.cluster[victims].tolist()
-    return {outcome.key(row).cluster, *(names[each] for each in bound if each >= 0)}
-
-
-def _rails(actions: Sequence[ActionView], key: NeedKey, row: int) -> dict[int, ToldReason]:
-    own = (view for view in actions if view.need == key and view.rail)
-    first = next((view for view in own if is_held(view.disposition, view.rail)), None)
-    return {} if first is None else {row: ToldReason(first.rail, first.outcome)}
+def _rails(actions: Sequence[ActionView], cycle: DecidedCycle) -> dict[int, ToldReason]:
+    """By Need: the first of its actions that a rail held back for longer than a cycle."""
+    first: dict[NeedKey, ToldReason] = {}
+    for view in actions:
+        if view.need is not None and view.rail and is_held(view.disposition, view.rail):
+            first.setdefault(view.need, ToldReason(view.rail, view.outcome))
+    if not first:
+        return {}
+    keys = ((row, cycle.outcome.key(row)) for row in range(len(cycle.outcome)))
+    return {row: first[key] for row, key in keys if key in first}
 
 
 def _patience(seen: _Seen) -> dict[MachineState, Patience]:
@@ -206,7 +220,7 @@ def _patience(seen: _Seen) -> dict[MachineState, Patience]:
 
 
 def _since(cycle: DecidedCycle, progress: NeedProgress, seen: _Seen) -> Int64s:
-    """Of the Need's own machines; what is not known, or only ordered, has just moved."""
+    """Of machines on their way; what is not known, or only ordered, has just moved."""
     snapshot, at = cycle.given.snapshot, cycle.given.at
     found = np.full(len(progress.coming), at, np.int64)
     for place in np.flatnonzero(np.isin(snapshot.columns.state[progress.coming], _MOVING)).tolist():
@@ -214,10 +228,11 @@ def _since(cycle: DecidedCycle, progress: NeedProgress, seen: _Seen) -> Int64s:
     return found
 
 
-def _unknown(seen: _Seen, holds: Holds, states: set[int]) -> Iterator[str]:
+def _unknown(seen: _Seen, holds: Holds, states: set[int], cluster: str) -> Iterator[str]:
     """What might hold back a Need with machines in these states, and was not seen."""
-    if seen.connected is None and states - {int(S.CONFIGURING)}:
-        yield f"whether the operator of {seen.key.cluster} is connected is not in the journal"
+    told = cluster in seen.connected or cluster in seen.gone_at
+    if not told and states - {int(S.CONFIGURING)}:
+        yield f"whether the operator of {cluster} is connected is not in the journal"
     if any(S(each) not in holds.patience for each in states):
         yield (
             f"fewer than {LEAST_SEEN} machines took this step in the journal: whether it takes"

@@ -102,6 +102,11 @@ class JournalWriter:
         return self._file.trouble
 
     @property
+    def first_cycle(self) -> int:
+        """The first of this epoch that can still be read; 0: none."""
+        return self._file.first_cycle
+
+    @property
     def gaps(self) -> int:
         """Cycles and notes that are not in the journal."""
         with self._lock:

@@ -28,6 +28,7 @@ _WHY_MACHINE = ("bigfleet why machine/ID",)
 _WHY_ACTION = ("bigfleet why action/CYCLE.INDEX",)
 _NEEDS = ("bigfleet needs --unmet",)
 _TRANSFERS = ("bigfleet shards transfers",)
+_SHORTFALLS = ("bigfleet shards shortfalls",)
 _QUARANTINES = ("bigfleet quarantines",)
 
 _RAILS = {
@@ -202,72 +203,78 @@ _RAILS = {
 _REBALANCE = {
     "rebalance.off": Advice(
         "Machines do not move between shards at all.",
-        ("bigfleet status", "bigfleet pause list"),
+        (*_SHORTFALLS, "bigfleet pause list"),
         "set coordinator.rebalance.enabled: true, or lift the pause: bigfleet resume ID --reason"
         " WHY; after a restore it begins by itself",
     ),
     "rebalance.age": Advice(
         "The Need has not been short for long; most shortages end by themselves.",
-        _TRANSFERS,
+        _SHORTFALLS,
         "nothing: it is helped if it is still short later. The age is"
         " coordinator.rebalance.age_cycles",
     ),
     "rebalance.persistence": Advice(
         "The shard has named the shortage only once; it must name it twice in a row.",
-        _TRANSFERS,
+        _SHORTFALLS,
         "nothing: the next report decides",
     ),
     "rebalance.topology": Advice(
         "The pods of the Need must stand together in one domain, and a domain is never split"
         " between shards.",
-        (*_TRANSFERS, *_WHY_NEED),
+        (*_SHORTFALLS, *_WHY_NEED),
         "give the shard a whole domain that is large enough: bigfleet domains assign",
     ),
     "rebalance.receiver": Advice(
         "The shard that is short cannot take machines now.",
-        ("bigfleet shards",),
-        "see the shard: it is not live, or drains, or runs another version",
+        (*_SHORTFALLS, "bigfleet shards"),
+        "see the shard: it is silent or paused, and the sentence says which",
     ),
     "rebalance.open": Advice(
-        "A transfer for this shortage is already under way.",
-        _TRANSFERS,
+        "A transfer for this shortage is under way, or has just ended.",
+        (*_SHORTFALLS, *_TRANSFERS),
         "nothing: see it with bigfleet shards transfers",
+    ),
+    "rebalance.sweep": Advice(
+        "No sweep has looked at the shortage yet: a leader is new, or one sweep had more to do than"
+        " it may.",
+        _SHORTFALLS,
+        "nothing: ask again after coordinator.rebalance.interval",
     ),
     "rebalance.cooldown": Advice(
         "The shortage was helped a moment ago; what it got has to count first.",
-        _TRANSFERS,
+        _SHORTFALLS,
         "nothing: it is looked at again after coordinator.rebalance.cooldown",
     ),
     "rebalance.progress": Advice(
         "Several transfers in a row did not make the shortage smaller, so machines that arrive are"
         " not what the Need lacks.",
-        (*_TRANSFERS, *_WHY_NEED),
+        (*_SHORTFALLS, *_TRANSFERS, *_WHY_NEED),
         "ask why the Need is short in its shard: bigfleet why need/CLUSTER/ID",
     ),
     "rebalance.donor": Advice(
         "No other shard has machines that may match, or the one that has them cannot give now.",
-        ("bigfleet reports", "bigfleet shards"),
+        (*_SHORTFALLS, "bigfleet reports", "bigfleet shards"),
         "add machines or offerings that fit",
     ),
     "rebalance.declined": Advice(
         "A shard was asked and had nothing to give.",
-        _TRANSFERS,
+        (*_SHORTFALLS, *_TRANSFERS),
         "nothing: it is asked again after coordinator.rebalance.decline_rest",
     ),
     "rebalance.direction": Advice(
         "Machines of this kind moved the other way a moment ago; none goes back so soon.",
-        _TRANSFERS,
+        (*_SHORTFALLS, *_TRANSFERS),
         "nothing: the lock ends after coordinator.rebalance.direction_lock",
     ),
     "rebalance.margin": Advice(
         "The other shard keeps a few such machines for its own demand, or is short itself.",
-        ("bigfleet reports",),
+        (*_SHORTFALLS, "bigfleet reports"),
         "add machines that fit; the margin is coordinator.rebalance.donor_margin_machines and"
         " donor_margin_fraction",
     ),
     "rebalance.rate": Advice(
         "The other shard has given as many machines within an hour as it may.",
-        _TRANSFERS,
+        _SHORTFALLS,
         "wait, or raise coordinator.rebalance.donor_rate",
     ),
     "rebalance.stay": Advice(
@@ -283,7 +290,7 @@ _REBALANCE = {
     "rebalance.drain": Advice(
         "Machines in use would have to be drained to help, and that is off, too early, or has"
         " reached its limit for this sweep.",
-        _TRANSFERS,
+        _SHORTFALLS,
         "wait, or see coordinator.rebalance.drain, drain_age_cycles and max_drain_per_sweep",
     ),
     "rebalance.idle": Advice(

@@ -104,6 +104,27 @@ class RefusedReclaim:
 
 
 @dataclass(frozen=True, slots=True)
+class PodCounts:
+    """Pods of a cluster, without those of DaemonSets, which follow its Nodes."""
+
+    #: On a Node, and not ended.
+    running: int = 0
+    #: Without a Node.
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPods:
+    """How the pods of one cluster fare."""
+
+    cluster: str
+    running: int
+    waiting: int
+    #: Of those that wait: the machines of their Needs are there.
+    stuck: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterReport:
     cluster_id: str
     #: By the cluster's clock.
@@ -131,6 +152,8 @@ class ClusterReport:
     refused: tuple[RefusedReclaim, ...] = ()
     #: Needs that not only pods ask for; all others are the pods'.
     sources: tuple[NeedSources, ...] = ()
+    #: None: its operator does not count them.
+    pods: PodCounts | None = None
 
     @property
     def nodes(self) -> int:
@@ -214,6 +237,8 @@ def unmet_sentence(deficit: Resources, age: int, reason: UnmetReason, *, parked:
 
 def cut_text(text: str) -> str:
     """As much of it as may be told."""
+    if text.isascii() and len(text) <= LONGEST_TEXT:
+        return text
     content = text.encode(errors="replace")
     if len(content) <= LONGEST_TEXT:
         return content.decode()

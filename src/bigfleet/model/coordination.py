@@ -9,6 +9,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.ownership import MachineOverride, OwnershipView, Pair
 from bigfleet.model.pauses import Pause
 from bigfleet.model.penalties import UNSPECIFIED, Bucket
+from bigfleet.model.reasons import ToldReason
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ShardSummary
@@ -276,6 +277,33 @@ class ReportView:
     received_at: Instant
     summary: ShardSummary
     shortfalls: tuple[ReportedShortfall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShortfallView:
+    """What a shard is short of, as its last sync told it, and what the last sweep made of it."""
+
+    shard: str
+    fingerprint: str
+    deficit: Resources
+    priority: int
+    age_cycles: int
+    #: Why no transfer is opened for it, or that one is under way.
+    reason: ToldReason
+    #: The one under way; empty: none.
+    transfer: str = ""
+    #: When the sweep made the reason; None: none of this leader has looked at it yet.
+    swept_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShortfallList:
+    #: The most urgent first.
+    shortfalls: tuple[ShortfallView, ...] = ()
+    #: Without the limit.
+    total: int = 0
+    #: Shards that have not synced since this replica leads: what they are short of is unknown.
+    unknown_shards: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ FINDING_TEMPLATES: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
     "needs.waiting": (
         3,
-        ("{waiting} of {needs:n need} {waiting:waits/wait}: {states}",),
+        (
+            "{waiting} of {needs:n need} {waiting:waits/wait}: {states}",
+            "{pods:n pod} {pods:waits/wait} although {pods:its/their} machines are there",
+        ),
     ),
 }

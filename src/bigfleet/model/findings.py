@@ -303,11 +303,12 @@ def _of_needs(status: ShardStatus) -> Iterator[Finding]:
     said = [f"{counts.count(state):,} {state.label}" for state in waiting if counts.count(state)]
     if status.stuck_pods:
         said.append(f"{status.stuck_pods:,} pods stuck")
-    facts = {
-        "waiting": counts.blocked + counts.short,
-        "needs": counts.total,
-        "states": ", ".join(said),
-    }
+    waits = counts.blocked + counts.short
+    facts: Mapping[str, object] = (
+        {"waiting": waits, "needs": counts.total, "states": ", ".join(said)}
+        if waits
+        else {"pods": status.stuck_pods}
+    )
     yield Finding(Reason("needs.waiting", facts), "why, and what helps each of them", _UNMET)
 
 

@@ -1,6 +1,7 @@
 """Answers about one machine: why it is where it is, and why it is not where it was expected."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from bigfleet.model.actions import ActionKind
@@ -135,3 +136,5 @@ class CycleView:
     machines: int
     needs: int
     unsatisfied_needs: int
+    #: What each part of it took; empty: it is not told.
+    nanos_of_phase: Mapping[str, int] = field(default_factory=dict)

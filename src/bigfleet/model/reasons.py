@@ -8,6 +8,7 @@ never the other way round: the first template whose facts are all there speaks.
 import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from bigfleet.model.finding_sentences import FINDING_TEMPLATES
@@ -177,11 +178,24 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         ),
     ),
     "rebalance.off": (1, ("machines do not move between shards: {why}",)),
-    "rebalance.age": (1, ("short for {age} cycles, and {cycles} may pass before others help",)),
+    "rebalance.age": (1, ("short for {age:n cycle}, and {cycles} may pass before others help",)),
     "rebalance.persistence": (1, ("named as short by {streak} of the last 2 syncs",)),
     "rebalance.topology": (1, ("must share one {key}, and that never crosses shards",)),
     "rebalance.receiver": (1, ("{shard} {why}",)),
-    "rebalance.open": (1, ("transfer {transfer} is under way for it",)),
+    "rebalance.open": (
+        1,
+        (
+            "transfer {transfer} for it is {state}; the next sweep looks at what is left",
+            "transfer {transfer} is under way for it",
+        ),
+    ),
+    "rebalance.sweep": (
+        1,
+        (
+            "nothing speaks against it; one sweep changes {rows} rows at most, the next goes on",
+            "no sweep has looked at it yet; one begins every {interval:time}",
+        ),
+    ),
     "rebalance.cooldown": (
         1,
         (
@@ -225,9 +239,11 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rebalance.drain": (
         1,
         (
-            "short for {age} cycles, and {cycles} may pass before machines in use are drained",
-            "{budget} machines are drained per sweep, and as many are",
-            "machines in use are not drained: rebalance.drain is off",
+            "no free machine elsewhere may match, and those in use are drained only for what is"
+            " short for more than {cycles} cycles, not {age}",
+            "no free machine elsewhere may match; {budget} of those in use are drained per sweep,"
+            " and as many are",
+            "no free machine elsewhere may match, and for those in use rebalance.drain is off",
         ),
     ),
     "rebalance.idle": (
@@ -503,9 +519,23 @@ def sentence_of(code: str, facts: Facts) -> str:
         if not isinstance(template, str):
             if sentence := template(facts):
                 return sentence
-        elif all(name in facts for name in _fields_of(template)):
-            return _SENTENCES.vformat(template, (), facts)
+            continue
+        pieces, last = _pieces_of(template)
+        if all(name in facts for _, name, _ in pieces):
+            said = (text + _SENTENCES.format_field(facts[name], how) for text, name, how in pieces)
+            return "".join(said) + last
     return code
+
+
+@cache
+def _pieces_of(template: str) -> tuple[tuple[tuple[str, str, str], ...], str]:
+    """Each field with the text before it and how it is written, and the text after the last.
+
+    Taken apart once: a page of Needs has thousands of sentences.
+    """
+    parts = [(text, name or "", how or "") for text, name, how, _ in _SENTENCES.parse(template)]
+    last = parts.pop()[0] if parts and not parts[-1][1] else ""
+    return tuple(parts), last
 
 
 def dollars_text(amount: float | str) -> str:
@@ -568,7 +598,3 @@ class _Sentences(string.Formatter):
 
 
 _SENTENCES = _Sentences()
-
-
-def _fields_of(template: str) -> list[str]:
-    return [name for _, name, _, _ in _SENTENCES.parse(template) if name]

@@ -5,16 +5,16 @@ They carry facts, not texts for people, except where a field says sentence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from bigfleet.model.actions import ActionKind, UnmetReason
-from bigfleet.model.cluster_reports import ReceivedReport
+from bigfleet.model.cluster_reports import ClusterPods, ReceivedReport
 from bigfleet.model.machines import CapacityType, Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.pauses import Pause
-from bigfleet.model.reasons import ToldReason
+from bigfleet.model.reasons import Reason, ToldReason
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import RollupRefusal
 
@@ -94,6 +94,10 @@ class ActionView:
     at: Instant = 0
     #: Code of the rail that holds it back; empty: none does.
     rail: str = ""
+    #: The deciding one first; empty: they are not told.
+    reasons: tuple[Reason | ToldReason, ...] = ()
+    #: Dollars per hour by which the bill changes when it is done; None: not told.
+    bill_change: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,18 @@ class MachineSelector:
     id_prefix: str = ""
 
 
+class SortBy(StrEnum):
+    """What machines are listed by; machines of the same value by name."""
+
+    NAME = "name"
+    STATE = "state"
+    CLUSTER = "cluster"
+    TYPE = "type"
+    ZONE = "zone"
+    PRICE = "price"
+    SINCE = "since"
+
+
 @dataclass(frozen=True, slots=True)
 class MachineQuery:
     selector: MachineSelector = MachineSelector()
@@ -178,7 +194,12 @@ class MachineQuery:
     only_unseen: bool = False
     #: 0: no cap.
     limit: int = 0
+    #: Only machines after this one; in another order than by name, after this value and this one.
     after_id: str = ""
+    sort: SortBy = SortBy.NAME
+    descending: bool = False
+    #: What `after_id` was listed by: a number of a state, dollars, nanoseconds, or the text itself.
+    after_value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +233,17 @@ class SessionView:
     stuck_pods: int = 0
     #: None: its last roll-up was taken.
     refused_rollup: RollupRefusal | None = None
+
+    @property
+    def pods(self) -> ClusterPods | None:
+        """None: no operator counts them now."""
+        told = self.report
+        if not self.connected or told is None or told.stale or told.report.pods is None:
+            return None
+        counts = told.report.pods
+        # Stuck pods are those of the last cycle, and the report may be newer.
+        stuck = min(self.stuck_pods, counts.waiting)
+        return ClusterPods(self.cluster, counts.running, counts.waiting, stuck)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,9 +334,11 @@ class NeedRow:
     """A Need with its state: what people are told of it."""
 
     view: NeedView
-    state: NeedState
+    #: None: of a past cycle, whose record does not tell whether pods ran.
+    state: NeedState | None
     #: Why it is in that state.
     reason: ToldReason
+    #: 0: not known.
     since: Instant
     #: A command to copy, or what a person has to do; empty: nothing.
     remedy: str = ""
@@ -316,6 +350,12 @@ class NeedRow:
     further: tuple[ToldReason, ...] = ()
     #: What it is asked for by (`DemandSource`); empty: its cluster does not tell.
     sources: tuple[str, ...] = ()
+
+    @property
+    def state_label(self) -> str:
+        if self.state is not None:
+            return self.state.label
+        return "covered" if self.view.satisfied else "uncovered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +391,8 @@ class NeedQuery:
     id_prefix: str = ""
     #: Only what one of these asks for (`DemandSource`); empty: all.
     sources: tuple[str, ...] = ()
+    #: 0: the last finished one; else one of the journal.
+    cycle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +405,22 @@ class NeedListing:
     #: Rows the filter leaves, before the limit.
     matching: int
     rows: tuple[NeedRow, ...]
+    #: Of the cluster, or of all: in none of the four states, as far as is recorded.
+    unjudged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCalls:
+    """Calls to a provider that have ended lately, Lists not among them."""
+
+    #: How far back they go.
+    window_seconds: int
+    ended: int
+    #: Those of them that failed.
+    failed: int
+    #: From the call to its answer, of those that did not fail; 0 where all failed.
+    p50_seconds: float
+    p95_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +433,8 @@ class ProviderStatus:
     last_error: str = ""
     machines: int = 0
     incremental: bool = False
+    #: None: none has ended within the window.
+    calls: ProviderCalls | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,6 +511,8 @@ class ShardStatus:
     lost_waiting: int = 0
     #: Why cycles are not recorded now; empty: they are.
     journal_error: str = ""
+    #: Of this epoch, the first cycle that its journal still has; 0: it has none.
+    journal_first_cycle: int = 0
     data_dir: str = ""
 
     @property

@@ -7,6 +7,7 @@ numbers.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.figures import ShardFigures
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
@@ -44,6 +45,8 @@ class ShardOverview:
     thrash_findings: int
     #: Clusters with a session, now or before.
     clusters: tuple[str, ...]
+    #: Of clusters whose operators count them now; of the others nothing is known.
+    pods: tuple[ClusterPods, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What-if overlays: edits of a cycle's input, in order, and the answer: both decisions compared."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -140,6 +141,10 @@ class WhatIfCall:
     #: Both sides go on until nothing happens any more.
     settle: bool = False
     latencies: Latencies = Latencies()
+    #: One text per axis, such as `demand.ml=1.0:2.0:0.1`.
+    sweep: tuple[str, ...] = ()
+    #: Whether the answer names machines.
+    with_machines: bool = False
 
 
 def is_about(call: WhatIfCall, cluster: str) -> bool:
@@ -155,8 +160,8 @@ def is_about(call: WhatIfCall, cluster: str) -> bool:
             case _:
                 return False
 
-    asks = bool(call.edits) and not call.base_cycle and not call.settle
-    return asks and all(map(is_own, call.edits))
+    asks_more = call.base_cycle or call.settle or call.sweep or call.with_machines
+    return bool(call.edits) and not asks_more and all(map(is_own, call.edits))
 
 
 # -- the answer ----------------------------------------------------------------------------------
@@ -325,6 +330,57 @@ class WhatIfAnswer:
     added: tuple[AddedNeed, ...] = ()
     #: None: one cycle was asked for.
     settling: Settling | None = None
+    #: None: no sweep was asked for.
+    sweep: "Sweep | None" = None
+    #: Largest group first; None: machines were not asked for.
+    fates: "tuple[Fate, ...] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepAxis:
+    #: As it is written before the values.
+    name: str
+    #: Ascending.
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    #: One for each axis.
+    values: tuple[float, ...]
+    answer: WhatIfAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    axes: tuple[SweepAxis, ...]
+    #: The last axis moves fastest; fewer than `size` where the time was up.
+    points: tuple[SweepPoint, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.points) == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """Machines that the overlay takes away, or that the two decisions treat differently."""
+
+    removed: bool
+    #: Kind of action of the decision as it is, and the cluster it is for or takes from; empty:
+    #: nothing is done with them.
+    before: str = ""
+    before_cluster: str = ""
+    #: The same with the overlay.
+    after: str = ""
+    after_cluster: str = ""
+    machines: int = 0
+    #: As many as an answer has room for.
+    machine_ids: tuple[str, ...] = ()
 
 
 def part_of_cluster(answer: WhatIfAnswer, cluster: str) -> WhatIfAnswer:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from bigfleet.kube.objects import Meta, ObjectKey, Pod, VolumeAttachment
+from bigfleet.model.cluster_reports import PodCounts
 from bigfleet.model.instants import instant_of
 from bigfleet.model.machines import Instant
 from bigfleet.operator.other_autoscalers import autoscaler_of_pod
@@ -49,6 +50,11 @@ class PodOnNode:
     #: The annotation by which it must not be moved; empty: none.
     do_not_disrupt: str = ""
     shape: PodShape = NO_SHAPE
+
+    @property
+    def is_running(self) -> bool:
+        """On a Node, not ended, and not one that follows its Node."""
+        return bool(self.node) and self.why_not_evicted is None
 
     @property
     def is_unscheduled(self) -> bool:
@@ -120,6 +126,7 @@ class PodsOnNodes:
         self._on_node: dict[str, dict[ObjectKey, PodOnNode]] = {}
         #: How many of those on a Node are of each namespace; none is 0.
         self._placed_of: dict[str, int] = {}
+        self._running = 0
         #: Waiting for a place, by name.
         self.unscheduled: dict[ObjectKey, PodOnNode] = {}
         #: Pods of other autoscalers, by name.
@@ -128,6 +135,7 @@ class PodsOnNodes:
     def put(self, pod: PodOnNode) -> None:
         self.remove(pod.key)
         self._pods[pod.key] = pod
+        self._running += pod.is_running
         if pod.autoscaler:
             self.autoscalers[pod.key] = pod
         if pod.node:
@@ -140,6 +148,8 @@ class PodsOnNodes:
         known = self._pods.pop(key, None)
         self.unscheduled.pop(key, None)
         self.autoscalers.pop(key, None)
+        if known is not None:
+            self._running -= known.is_running
         if known is not None and known.node:
             rest = self._on_node[known.node]
             del rest[key]
@@ -151,6 +161,10 @@ class PodsOnNodes:
 
     def __len__(self) -> int:
         return len(self._pods)
+
+    @property
+    def counts(self) -> PodCounts:
+        return PodCounts(self._running, len(self.unscheduled))
 
     def get(self, key: ObjectKey) -> PodOnNode | None:
         return self._pods.get(key)

@@ -26,6 +26,7 @@ from bigfleet.model.cluster_reports import (
     LostMachine,
     NeedSources,
     NeedStanding,
+    PodCounts,
     RefusedReclaim,
     StuckNeed,
     UnplacedPod,
@@ -80,6 +81,8 @@ class CacheContents:
     #: Needs the reply must speak of.
     ask: tuple[tuple[str, str], ...] = ()
     refused: tuple[RefusedReclaim, ...] = ()
+    #: None: they are not counted.
+    pods: PodCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ class UnplacedPods:
             ask=sight.ask,
             refused=sight.refused,
             sources=self._sources(sight.requests),
+            pods=sight.pods,
         )
         return PodsReport(report, tuple(covered))
 

@@ -4,7 +4,9 @@ Keeps one law for all parts: at most one call per machine is without an answer, 
 part that wants to call asks `is_busy` first.
 """
 
-from collections.abc import Callable
+import math
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bigfleet.model.machines import Instant
@@ -19,10 +21,15 @@ from bigfleet.model.provider_calls import (
     Mutation,
     Rejected,
 )
+from bigfleet.model.shard_views import ProviderCalls
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import CallAnswered
 from bigfleet.shard.instructions import CallProvider, GetCall
 
+#: Ended calls older than that say nothing of how a provider is now.
+WINDOW_SECONDS = 300
+#: Of one provider: beyond that the window is shorter, and says so.
+MOST_KEPT = 2_000
 Answer = Ack | MachineRecord | Rejected
 #: What is done with an answer.
 Then = Callable[[Answer, Instant], None]
@@ -43,6 +50,13 @@ class _Asked:
     then: Then
 
 
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    at: Instant
+    seconds: float
+    is_failed: bool
+
+
 class Calls:
     def __init__(self, effects: Effects) -> None:
         self._effects = effects
@@ -51,12 +65,30 @@ class Calls:
         #: Machines of those calls.
         self._busy: set[str] = set()
         self._last = 0
+        #: By provider, the oldest first.
+        self._ended: defaultdict[str, deque[_Ended]] = defaultdict(lambda: deque(maxlen=MOST_KEPT))
 
     def __len__(self) -> int:
         return len(self._asked)
 
     def is_busy(self, machine: str) -> bool:
         return machine in self._busy
+
+    def recent(self, provider: str, now: Instant) -> ProviderCalls | None:
+        """None: no call has ended within the window (ruling S87)."""
+        kept = self._ended[provider]
+        while kept and now - kept[0].at > WINDOW_SECONDS * SECOND:
+            kept.popleft()
+        if not kept:
+            return None
+        times = sorted(each.seconds for each in kept if not each.is_failed)
+        window = WINDOW_SECONDS
+        if len(kept) == MOST_KEPT:
+            window = max(1, round((now - kept[0].at) / SECOND))
+        failed = len(kept) - len(times)
+        return ProviderCalls(
+            window, len(kept), failed, _quantile(times, 0.50), _quantile(times, 0.95)
+        )
 
     def ask(
         self, provider: str, call: Mutation | GetCall, seconds: float, at: Instant, then: Then
@@ -84,6 +116,13 @@ class Calls:
         rpc = _RPC_OF_CALL[type(event.call.call)]
         seconds = max(0, event.at - asked.at) / SECOND
         counts.observe("provider_rpc_seconds", seconds, provider=provider, rpc=rpc)
-        if isinstance(event.answer, Rejected):
-            code = event.answer.code.value
+        rejected = event.answer if isinstance(event.answer, Rejected) else None
+        self._ended[provider].append(_Ended(event.at, seconds, rejected is not None))
+        if rejected is not None:
+            code = rejected.code.value
             counts.add("provider_rpc_errors_total", provider=provider, rpc=rpc, code=code)
+
+
+def _quantile(ascending: Sequence[float], share: float) -> float:
+    """The value that this share does not exceed; 0: there is none."""
+    return ascending[max(0, math.ceil(share * len(ascending)) - 1)] if ascending else 0.0

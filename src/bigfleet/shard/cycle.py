@@ -13,9 +13,10 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.need_progress import NeedProgress, progress_of
 from bigfleet.engine.needs_table import Renumbered
-from bigfleet.explain.actions import reasons_of_action
+from bigfleet.explain.actions import bill_change, reasons_of_action
 from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.model.actions import Action
+from bigfleet.model.reasons import Reason
 from bigfleet.shard.considered_actions import Considered, considered_of
 
 #: The part in which proposals become claims.
@@ -49,8 +50,11 @@ class Deliberation:
     #: Which of its actions are looked at one by one; those below are these.
     considered: Considered
     actions: tuple[Action, ...]
-    #: Why, one for each of the actions.
+    #: Why, of each of the actions: the deciding one first, and its sentence.
+    reasons: tuple[tuple[Reason, ...], ...]
     sentences: tuple[str, ...]
+    #: Dollars per hour by which each changes the bill.
+    bill_changes: tuple[float, ...]
     #: What explains the decision.
     facts: ColumnFacts
     seconds_of_phase: Mapping[str, float]
@@ -86,7 +90,9 @@ def deliberate(
     considered = considered_of(decision.outcome)
     actions = decision.actions_at(considered.places)
     facts = ColumnFacts(decision, given.memory, given.options, given.now, str(given.cycle))
-    sentences = tuple(reasons_of_action(facts, action)[0].text for action in actions)
+    reasons = tuple(reasons_of_action(facts, action) for action in actions)
+    sentences = tuple(first.text for first, *_ in reasons)
+    bill_changes = tuple(bill_change(facts, action) for action in actions)
     silent = given.silent_providers
     availability = None if silent is None else availability_of(decision.outcome, silent)
     progress = progress_of(decision)
@@ -97,7 +103,9 @@ def deliberate(
         decision,
         considered,
         actions,
+        reasons,
         sentences,
+        bill_changes,
         facts,
         seconds,
         progress,

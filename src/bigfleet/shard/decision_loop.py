@@ -341,7 +341,7 @@ class DecisionLoop:
         for place, ruling in enumerate(disposed.rulings):
             known = (ruling.action.machine, ruling.disposition)
             if ruling.disposition is Disposition.ENQUEUED:
-                view = _view_of(thought, place, ruling, at)
+                view = _told_view_of(thought, place, ruling, at)
                 self.actions.append(view)
                 self._count_miss(thought, view)
                 self._thrash.begin(view, ruling.action, thought.given, thought.decision)
@@ -349,7 +349,7 @@ class DecisionLoop:
             elif ruling.disposition not in _UNTOLD:
                 said.add(known)
                 if known not in self._said:
-                    self._tell_held(_view_of(thought, place, ruling, at), ruling.reason, at)
+                    self._tell_held(_told_view_of(thought, place, ruling, at), ruling.reason, at)
         self._said = said
 
     def _count_miss(self, thought: Deliberation, view: ActionView) -> None:
@@ -445,6 +445,16 @@ def _view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> 
         action.preemptor_priority,
         ruling.disposition,
         at=at,
+    )
+
+
+def _told_view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> ActionView:
+    """With all that people are told of it; what holds it back is the first reason."""
+    held = (ruling.reason,) if ruling.reason is not None else ()
+    return replace(
+        _view_of(thought, place, ruling, at),
+        reasons=(*held, *thought.reasons[place]),
+        bill_change=thought.bill_changes[place],
     )
 
 

@@ -10,6 +10,7 @@ when its pods are gone.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -116,6 +117,10 @@ class Machines:
 
     def since(self, machine_id: str) -> Instant:
         return self._since.get(machine_id, 0)
+
+    def since_of(self, machine_ids: Iterable[str]) -> list[Instant]:
+        """Of many at once, without a call for each."""
+        return list(map(self._since.get, machine_ids, repeat(0)))
 
     # -- coming and going ------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ instructions it caused, in order. What people ask is answered without changing a
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 from bigfleet.edge.counts import Counts, Survey
@@ -285,7 +286,10 @@ class ShardState:
             queue_depth=parts.execution.queue_depth,
             in_flight=parts.execution.in_flight,
             providers=tuple(
-                parts.reconciler.status(name, address)
+                replace(
+                    parts.reconciler.status(name, address),
+                    calls=parts.calls.recent(name, decision_loop.last_at or 0),
+                )
                 for name, address in self.parts.providers.items()
             ),
             coordinator=self.coordination.link(),

@@ -4,12 +4,12 @@ Reads only, from the live state; a caller that asks for many machines takes them
 few at a time, so that the loop is never busy for long.
 """
 
-from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Bools, Int64s
+from bigfleet.engine.machine_order import page_by_id, page_of, place_of, values_of
 from bigfleet.engine.selection import selected_rows
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.fleet import HeldBy
@@ -20,6 +20,7 @@ from bigfleet.model.shard_views import (
     MachineSelector,
     MachineView,
     OwnerSource,
+    SortBy,
     StoryEvent,
 )
 from bigfleet.shard.machines import HOSTNAME_KEY
@@ -27,6 +28,8 @@ from bigfleet.shard.parts import Parts
 
 #: The column has one state for both.
 _MEANT_TOGETHER = frozenset({MachineState.CONFIGURED, MachineState.DRAINING})
+#: Machines whose times are looked up at once: a millisecond or two.
+_LOOKED_UP = 10_000
 
 
 class MachineViews:
@@ -67,7 +70,27 @@ class MachineViews:
         if query.failed_cause or query.only_pending or query.only_unseen:
             ids, numbers = snapshot.ids, rows.tolist()
             rows = np.array([n for n in numbers if self._matches(ids[n], query)], np.int64)
-        return MatchingMachines(snapshot.ids, rows)
+        return MatchingMachines(snapshot, rows)
+
+    def page(self, found: "MatchingMachines", query: MachineQuery) -> list[str]:
+        """Ids of a page in the order that is asked for; in any thread. Raises BadPlace."""
+        snapshot, rows, by = found.snapshot, found.rows, query.sort
+        if by is SortBy.NAME:
+            shown = page_by_id(
+                snapshot.ids, rows, query.after_id, query.limit, descending=query.descending
+            )
+            return [snapshot.ids[row] for row in shown.tolist()]
+        if by is SortBy.STATE:
+            values = self._shown_states(snapshot, rows)
+        elif by is SortBy.SINCE:
+            values = self._since(snapshot, rows)
+        else:
+            values = values_of(snapshot, rows, by)
+        after = None
+        if query.after_id:
+            after = place_of(snapshot, by, query.after_value), query.after_id
+        shown = page_of(snapshot.ids, rows, values, after, query.limit, descending=query.descending)
+        return [snapshot.ids[row] for row in shown.tolist()]
 
     def story(
         self, machine_id: str, since: Instant, limit: int
@@ -102,6 +125,23 @@ class MachineViews:
             meant[place] = shown is wanted
         return meant
 
+    def _shown_states(self, snapshot: Snapshot, rows: Int64s) -> Int64s:
+        """By their numbers, which follow a machine's life."""
+        states = snapshot.columns.state[rows].astype(np.int64)
+        for place in np.flatnonzero(states == MachineState.DRAINING).tolist():
+            if not self._machines.is_shown_as_draining(snapshot.ids[int(rows[place])]):
+                states[place] = MachineState.CONFIGURED
+        return states
+
+    def _since(self, snapshot: Snapshot, rows: Int64s) -> Int64s:
+        """A part at a time, so that the loop has its turns while a thread looks them up."""
+        ids, numbers, since = snapshot.ids, rows.tolist(), np.zeros(len(rows), np.int64)
+        for begin in range(0, len(numbers), _LOOKED_UP):
+            some = numbers[begin : begin + _LOOKED_UP]
+            found = self._machines.since_of(map(ids.__getitem__, some))
+            since[begin : begin + len(some)] = found
+        return since
+
     def _matches(self, machine_id: str, query: MachineQuery) -> bool:
         parts = self._parts
         if query.failed_cause:
@@ -114,18 +154,10 @@ class MachineViews:
 
 @dataclass(frozen=True, slots=True)
 class MatchingMachines:
-    """Rows of a snapshot whose ids are ascending."""
+    """Rows of a snapshot, ascending."""
 
-    ids: list[str]
+    snapshot: Snapshot
     rows: Int64s
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def page(self, after_id: str, limit: int) -> list[str]:
-        """Ids after this one; 0: without a limit."""
-        first = 0
-        if after_id:
-            first = int(np.searchsorted(self.rows, bisect_right(self.ids, after_id)))
-        last = first + limit if limit > 0 else len(self.rows)
-        return [self.ids[row] for row in self.rows[first:last].tolist()]

@@ -5,24 +5,30 @@ Questions come on standard input, answers go to standard output, each as frames:
 length, then the content. It ends when its input ends, so that it never outlives its shard.
 """
 
+import ctypes
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from bigfleet.compiling import compile_kernels
 from bigfleet.edge.driver import stopwatch
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
 from bigfleet.journal.history import BrokenJournal, History, RecordedCycle, cycle_at
 from bigfleet.journal.recorded_holds import rails_of
 from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.errors import BadInput
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.whatif.comparing import once
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.whatif.counterfactual_answers import answered as counterfactual_answer
-from bigfleet.whatif.settled import settle
+from bigfleet.whatif.questions import Questions
+from bigfleet.whatif.sweep_axes import axes_of
+from bigfleet.whatif.sweeping import sweep_until
 from bigfleet.wire import counterfactuals
 from bigfleet.wire.journal_records import record_of
 from bigfleet.wire.what_ifs import answer_bytes, read_call
@@ -32,12 +38,18 @@ LENGTH_BYTES = 8
 WHAT_IF, COUNTERFACTUAL = "what-if", "counterfactual"
 #: Cycles go first; at 19 a question on a busy machine would wait for minutes.
 NICENESS = 10
+#: Of prctl(2).
+_PR_SET_PDEATHSIG = 1
+#: A sweep ends with the points it has before `LONGEST_SECONDS` of `driving/what_ifs.py` end it
+#: without any.
+SWEEP_SECONDS = 50.0
 
 
 def main() -> None:
     # Read from the shard's cache, and before the process steps back: a first question waits for it.
     compile_kernels()
     os.nice(NICENESS)
+    _end_with_parent()
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # What a library prints must not get between two answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -50,6 +62,12 @@ def main() -> None:
         answers.flush()
 
 
+def _end_with_parent() -> None:
+    """Also while it stands still, and so cannot see that its input has ended; Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def read_frame(stream: BinaryIO) -> bytes | None:
     """None: the other side has gone."""
     length = stream.read(LENGTH_BYTES)
@@ -59,6 +77,7 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes]:
     """The first frame is the request, the others are the records of the cycle, if it is not to be
     read from the journal."""
+    began = stopwatch()
     try:
         cycle, shard, name = _cycle_of(asked, frames[1:])
         given = cycle.given
@@ -67,10 +86,7 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
             rails = rails_of(cycle, shard)
             told = counterfactual_answer(given, why, name, stopwatch, rails)
             return "", counterfactuals.answer_bytes(told)
-        call = read_call(frames[0])
-        if call.settle:
-            return "", answer_bytes(settle(given, call.edits, name, call.latencies))
-        return "", answer_bytes(once(given, call.edits, name))
+        return "", answer_bytes(_what_if(given, read_call(frames[0]), name, began))
     except Rejected as rejected:
         return rejected.code.name, rejected.text.encode()
     except NoSuchObject as problem:
@@ -80,6 +96,20 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
     except BadInput as problem:
         text = "; ".join(str(each) for each in problem.problems)
         return Code.INVALID_ARGUMENT.name, text.encode()
+
+
+def _what_if(given: EngineInput, call: WhatIfCall, name: str, began: float) -> WhatIfAnswer:
+    axes = axes_of(call.sweep)
+    questions = Questions(given, name, call.latencies if call.settle else None)
+    told = questions.answer(call.edits, with_machines=call.with_machines)
+    if not axes:
+        return told
+
+    def left() -> float:
+        return began + SWEEP_SECONDS - stopwatch()
+
+    sweep = sweep_until(questions, call.edits, axes, left, frozenset(told.warnings))
+    return replace(told, sweep=sweep)
 
 
 def _cycle_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[RecordedCycle, str, str]:

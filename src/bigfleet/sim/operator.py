@@ -18,6 +18,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostCause,
     LostMachine,
+    PodCounts,
     StuckNeed,
     UnplacedPod,
 )
@@ -192,6 +193,7 @@ class Operator:
             ),
             stuck=tuple(StuckNeed(k.fingerprint, k.group, pods) for k, pods in stuck.items()),
             ask=tuple(self.margins.asks()),
+            pods=PodCounts(self.cluster.running, self.cluster.pods - self.cluster.running),
         )
 
     def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Said]:

@@ -181,6 +181,7 @@ def _cluster(
 
 
 def _unmet(row: NeedRow) -> UnmetNeed:
+    assert row.state is not None, "a live shard judges every Need"
     view, supply = row.view, row.view.supply
     short = row.state is NeedState.SHORT and view.unmet_reason is not None
     return UnmetNeed(

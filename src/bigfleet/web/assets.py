@@ -57,6 +57,13 @@ class Assets:
     def __len__(self) -> int:
         return len(self._files)
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes on their way to a browser, by name."""
+        return {
+            name: len(each.content if each.packed is None else each.packed)
+            for name, each in self._files.items()
+        }
+
     def answer(self, request: Request) -> Response:
         """A file, or the page for every other path."""
         name = request.path_params.get("path", "") or _INDEX

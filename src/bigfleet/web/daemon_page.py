@@ -8,7 +8,7 @@ from bigfleet.process import Process
 from bigfleet.web.fleet import Face, Fleet
 from bigfleet.web.live.rings import Rings
 from bigfleet.web.members import Members
-from bigfleet.web.page import WebPage
+from bigfleet.web.page import Around, WebPage
 from bigfleet.web.safety import WebPolicy
 from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.lines import TlsFiles
@@ -25,6 +25,7 @@ class DaemonPage:
         asks: TlsFiles | None,
         log: Log,
         version: str,
+        around: Around = lambda app: app,
     ) -> None:
         """`tls`: with which it is served; `asks`: with which it asks the fleet."""
         self._address = address
@@ -54,11 +55,16 @@ class DaemonPage:
             history=rings,
         )
         context = server_context(tls, policy) if tls is not None else None
-        self._page = WebPage(fleet, rings, policy, log, members=self._members, tls=context)
+        self._page = WebPage(
+            fleet, rings, policy, log, members=self._members, tls=context, around=around
+        )
 
     @property
     def port(self) -> int:
         return self._page.port
+
+    def forget_who_left(self) -> None:
+        self._page.live.hub.forget_who_left()
 
     async def start(self) -> int:
         """OSError where the address is taken."""

@@ -26,6 +26,8 @@ NamedQuestion = Callable[[str, ShardAdminClient], Awaitable[T]]
 
 #: Seconds that an answer of a shard or of the coordinator may take.
 DEADLINE_SECONDS = 10.0
+#: The same where a cycle of the journal is read and decided again.
+PAST_SECONDS = 30.0
 #: Shards that are asked at the same time.
 _AT_ONCE = 64
 _NEAREST = 3

@@ -19,6 +19,7 @@ ThrashDocument = Annotated[dict[str, Any], of_wire("ThrashFinding")]
 VerifierDocument = Annotated[dict[str, Any], of_wire("GetVerifierResponse")]
 QuotaDocument = Annotated[dict[str, Any], of_wire("QuotaAllocation")]
 TransferDocument = Annotated[dict[str, Any], of_wire("Transfer")]
+ShortfallDocument = Annotated[dict[str, Any], of_wire("ShortfallView")]
 #: One answer or the other, by what is asked about.
 WhyDocument = dict[str, Any]
 Name = Annotated[str, Meta(min_length=1, max_length=1024)]
@@ -31,10 +32,11 @@ class Rails(Shape, kw_only=True):
 
 
 class JournalShape(Shape, kw_only=True):
+    """Which cycles of an epoch a shard's journal has; None: none, or it is not told."""
+
     epoch: Count
-    last_cycle: int | None
-    #: None: how far back it goes is not known here.
-    first_cycle: int | None
+    first_cycle: Count | None
+    last_cycle: Count | None
     degraded: bool
     error: str
 
@@ -105,6 +107,18 @@ class MachineStoryShape(Listed, kw_only=True):
     machine: Absent[MachineDocument] = UNSET
 
 
+class DecisionReason(Shape, kw_only=True):
+    code: str
+    #: None: a code that this version does not know.
+    tier: Count | None
+    #: One sentence, made from the facts.
+    text: str
+    facts: dict[str, str]
+    #: Names of objects, such as machine/od-0117.
+    refs: list[str]
+    cycle: Count
+
+
 class DecisionShape(Shape, kw_only=True):
     id: str
     cycle: Count
@@ -114,11 +128,12 @@ class DecisionShape(Shape, kw_only=True):
     machine: str
     cluster: str
     need: str
-    reasons: list[dict[str, Any]]
+    #: The deciding one first, which may be the rail that holds it back; empty: not told.
+    reasons: list[DecisionReason]
     disposition: str
     outcome: str | None
     sentence: str
-    #: None: a shard does not tell what an action costs.
+    #: Dollars by which the bill changes when it is done; None: not told.
     delta_hourly_cost: float | None
     shard_id: str
     grace_seconds: Absent[Count] = UNSET
@@ -140,6 +155,8 @@ class CycleShape(Listed, kw_only=True):
     needs: Count
     unsatisfied_needs: Count
     total_actions: Count
+    #: Seconds that each part of it took; empty: they are not told.
+    phase_seconds: dict[str, float]
     decisions: list[DecisionShape]
     queried_at: Time
 
@@ -186,6 +203,25 @@ class Costs(Shape, kw_only=True):
     warnings: Absent[list[str]] = UNSET
 
 
+class NamedSeries(Shape, kw_only=True):
+    name: str
+    dollars_per_hour: list[float | None]
+
+
+class CostSeriesShape(Listed, kw_only=True):
+    by: str
+    timestamps: list[int]
+    step_seconds: Count
+    #: Of the whole fleet; null where not every shard was heard.
+    dollars_per_hour: list[float | None]
+    idle_dollars_per_hour: list[float | None]
+    #: What costs most now first; the bill of those without a series of their own is `other`.
+    series: list[NamedSeries]
+    #: How far back samples are kept.
+    kept_seconds: Count
+    queried_at: Time
+
+
 class Pauses(Shape, kw_only=True):
     pauses: list[PauseDocument]
     dry_run: bool
@@ -224,6 +260,16 @@ class Transfers(Listed, kw_only=True):
     queried_at: Time
 
 
+class Shortfalls(Listed, kw_only=True):
+    #: The most urgent first.
+    shortfalls: list[ShortfallDocument]
+    #: Without the limit.
+    total: Count
+    #: They have not synced since the coordinator leads: what they are short of is unknown.
+    unknown_shard_ids: list[str]
+    queried_at: Time
+
+
 class SearchResult(Shape, kw_only=True):
     kind: Literal["machine", "need", "cluster", "shard", "offering", "decision", "page"]
     name: str
@@ -246,6 +292,10 @@ class WhatIfRequest(Shape, kw_only=True):
     settle: bool = False
     latencies: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     shard: Text = ""
+    #: Axes as `bigfleet whatif --sweep` reads them; more than 400 points get larger steps.
+    sweep: Annotated[list[Text], Meta(max_length=2)] = []  # noqa: RUF012
+    #: Whether machines are named that the edits take away, or that both sides treat differently.
+    machines: bool = False
 
 
 class WhatIfShape(Shape, kw_only=True):
@@ -261,6 +311,10 @@ class WhatIfShape(Shape, kw_only=True):
     moved: list[dict[str, Any]]
     queried_at: Time
     settling: Absent[dict[str, Any]] = UNSET
+    sweep: Absent[dict[str, Any]] = UNSET
+    fates: Absent[list[dict[str, Any]]] = UNSET
+    clamped: Absent[bool] = UNSET
+    limit: Absent[Count] = UNSET
 
 
 class AuditShape(Shape, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec
 
 from bigfleet.web import routes as route_modules
 from bigfleet.web.fleet import Fleet
-from bigfleet.web.operations import Operation, Param
+from bigfleet.web.operations import JSON, Operation, Param
 from bigfleet.web.schemas import ErrorShape
 from bigfleet.wire.message_schemas import message_schemas
 
@@ -70,7 +70,7 @@ def _wire_schemas() -> dict[str, Any]:
 
 def _described(each: Operation, schema_of: dict[Any, Any]) -> dict[str, Any]:
     problems = {*each.problems, *_USUAL, *(_BODY_PROBLEMS if each.method == "POST" else ())}
-    error = {"application/json": {"schema": schema_of[ErrorShape]}}
+    error = {JSON: {"schema": schema_of[ErrorShape]}}
     described: dict[str, Any] = {
         "operationId": each.name,
         "summary": each.text,
@@ -78,7 +78,7 @@ def _described(each: Operation, schema_of: dict[Any, Any]) -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": HTTPStatus.OK.phrase,
-                "content": {"application/json": {"schema": schema_of[each.answer]}},
+                "content": {media: _content(each, media, schema_of) for media in each.media},
             },
             **{
                 str(int(status)): {"description": status.phrase, "content": error}
@@ -89,11 +89,15 @@ def _described(each: Operation, schema_of: dict[Any, Any]) -> dict[str, Any]:
     if each.method == "POST":
         own = {"name": "X-BigFleet", "in": "header", "required": True, "schema": {"const": "1"}}
         described["parameters"].append(own)
-        content = {"application/json": {"schema": schema_of[each.body]}}
+        content = {JSON: {"schema": schema_of[each.body]}}
         described["requestBody"] = {"required": True, "content": content}
     if each.compatible:
         described["tags"] = ["compatible"]
     return described
+
+
+def _content(each: Operation, media: str, schema_of: dict[Any, Any]) -> dict[str, Any]:
+    return {"schema": schema_of[each.answer] if media == JSON else {"type": "string"}}
 
 
 def _parameter(param: Param) -> dict[str, Any]:

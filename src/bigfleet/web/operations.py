@@ -113,7 +113,9 @@ class Asked:
         return {"clamped": True, "limit": next(iter(self.clamped.values()))}
 
 
-Answering = Callable[[Asked], Awaitable[Mapping[str, Any] | bytes]]
+#: A response stands for itself; anything else is sent as JSON.
+Answering = Callable[[Asked], Awaitable[Mapping[str, Any] | bytes | Response]]
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ class Operation:
     problems: tuple[HTTPStatus, ...] = ()
     #: One of the 14 that the older dashboard asks for.
     compatible: bool = False
+    #: What it may be answered as; only JSON has the shape of `answer`.
+    media: tuple[str, ...] = (JSON,)
     #: Below /api/v1, for the documentation.
     example: str = ""
 
@@ -148,7 +152,7 @@ class Operation:
             except Problem as found:
                 problem = found
             else:
-                return Json(told)
+                return told if isinstance(told, Response) else Json(told)
             return error(problem.status, problem.text, field=problem.field, remedy=problem.remedy)
 
         path = self.path

@@ -1,6 +1,9 @@
 """A page that is served: its application, its server, and what keeps it current."""
 
 import ssl
+from collections.abc import Callable
+
+from starlette.types import ASGIApp
 
 from bigfleet.edge.logs import Log
 from bigfleet.web.app import application
@@ -10,6 +13,8 @@ from bigfleet.web.live.rings import Rings
 from bigfleet.web.members import Members
 from bigfleet.web.safety import WebPolicy
 from bigfleet.web.server import WebServer
+
+Around = Callable[[ASGIApp], ASGIApp]
 
 
 class WebPage:
@@ -22,10 +27,12 @@ class WebPage:
         *,
         members: Members | None = None,
         tls: ssl.SSLContext | None = None,
+        around: Around = lambda app: app,
     ) -> None:
-        """`rings`: where the fleet's history is kept; `members`: shards that come and go."""
+        """`rings`: where the fleet's history is kept; `members`: shards that come and go; `around`:
+        what a load test puts around the application."""
         self.live = Live(fleet, rings, log, members)
-        app = application(self.live, policy, log)
+        app = around(application(self.live, policy, log))
         self._server = WebServer(app, self.live.end_streams, tls)
 
     @property

@@ -80,6 +80,25 @@ class FindingShape(Shape, kw_only=True):
     shard_ids: list[str]
 
 
+class PodNumbers(Shape, kw_only=True):
+    running: Count
+    waiting: Count
+    #: Of those that wait: the machines of their Needs are there.
+    stuck: Count
+
+
+class FleetPods(Shape, kw_only=True):
+    """Of clusters whose operators count them; None: none does."""
+
+    running: Count | None
+    waiting: Count | None
+    stuck: Count | None
+    #: Clusters that are not in these sums.
+    unreported_clusters: Count
+    #: A hundred at most, those with pods that wait first.
+    by_cluster: dict[str, PodNumbers]
+
+
 class Overview(Shape, kw_only=True):
     shards: Count
     clusters: Count
@@ -98,6 +117,7 @@ class Overview(Shape, kw_only=True):
     idle_dollars_per_hour: float | None
     cycle_p50_seconds: float | None
     actions_per_minute: dict[str, float]
+    pods: FleetPods
     stuck_pods: Count
     calm_since_unix_nanos: int | None
     findings: list[FindingShape]
@@ -162,6 +182,8 @@ class ClusterLine(Shape, kw_only=True):
     machines: Absent[Count] = UNSET
     needs: Absent[NeedStateCounts] = UNSET
     stuck_pods: Absent[Count] = UNSET
+    #: Absent: its operator does not count them now.
+    pods: Absent[PodNumbers] = UNSET
     dollars_per_hour: Absent[float] = UNSET
     session: Absent[SessionDocument] = UNSET
     pauses: Absent[list[PauseDocument]] = UNSET
@@ -336,6 +358,16 @@ class NeedShape(Shape, kw_only=True):
     stuck_pods: Absent[Count] = UNSET
 
 
+class ListedNeedStates(Shape, kw_only=True):
+    #: None: of a past cycle, whose record does not tell whether pods ran.
+    met: Count | None
+    arriving: Count
+    blocked: Count
+    short: Count
+    #: Needs that may have been met.
+    unjudged: Absent[Count] = UNSET
+
+
 class Needs(Listed, kw_only=True):
     shard_id: str
     cycle: Count
@@ -345,7 +377,7 @@ class Needs(Listed, kw_only=True):
     queried_at: Time
     #: Rows that the filters leave, before the limit.
     matching_needs: Count
-    need_states: NeedStateCounts
+    need_states: ListedNeedStates
     rebuilding: Absent[bool] = UNSET
 
 

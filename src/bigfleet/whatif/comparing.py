@@ -128,6 +128,21 @@ class DecidedSide:
             found.setdefault(self.names[place], {})[ActionKind(kind).label] = count
         return found
 
+    def acts(self) -> dict[str, tuple[str, str]]:
+        """By machine that something is done with: what, and the cluster that gets it or has it
+        taken; empty: none has it."""
+        ids, names, actions = self.given.snapshot.ids, self.names, self._actions
+        rows = zip(
+            actions.row.tolist(),
+            actions.kind.tolist(),
+            self._cluster_of_action.tolist(),
+            strict=True,
+        )
+        return {
+            ids[row]: (ActionKind(kind).label, names[cluster] if cluster >= 0 else "")
+            for row, kind, cluster in rows
+        }
+
     def moves(self) -> tuple[Move, ...]:
         actions = self._actions
         victims = np.flatnonzero(actions.kind == ActionKind.PREEMPT)

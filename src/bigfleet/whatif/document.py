@@ -6,9 +6,11 @@ from bigfleet.model.latencies import Latencies
 from bigfleet.model.what_if import (
     ClusterDelta,
     ClusterSide,
+    Fate,
     NeedChange,
     SettledSide,
     Settling,
+    Sweep,
     WhatIfAnswer,
     WhatIfSide,
 )
@@ -38,6 +40,39 @@ def document_of(answer: WhatIfAnswer) -> Document:
             for n in answer.added
         ],
         **({} if answer.settling is None else {"settling": _settling(answer.settling)}),
+        **({} if answer.sweep is None else {"sweep": sweep_document(answer.sweep)}),
+        **({} if answer.fates is None else {"fates": [_fate(each) for each in answer.fates]}),
+    }
+
+
+def sweep_document(sweep: Sweep) -> Document:
+    names = [axis.name for axis in sweep.axes]
+    return {
+        "axes": [{"name": axis.name, "values": list(axis.values)} for axis in sweep.axes],
+        "pointCount": sweep.size,
+        "complete": sweep.is_complete,
+        "base": side_document(sweep.points[0].answer.base) if sweep.points else None,
+        "points": [
+            {
+                "values": dict(zip(names, point.values, strict=True)),
+                "overlay": list(point.answer.overlay),
+                "warnings": list(point.answer.warnings),
+                "newlyUnmetCount": point.answer.newly_unmet_count,
+                "newlyMetCount": point.answer.newly_met_count,
+                "changed": side_document(point.answer.changed),
+            }
+            for point in sweep.points
+        ],
+    }
+
+
+def _fate(fate: Fate) -> Document:
+    return {
+        "removed": fate.removed,
+        "before": {"kind": fate.before, "cluster": fate.before_cluster},
+        "after": {"kind": fate.after, "cluster": fate.after_cluster},
+        "machines": fate.machines,
+        "machineIds": list(fate.machine_ids),
     }
 
 

@@ -36,17 +36,18 @@ _NOT_COVERED = -1
 def settle(given: EngineInput, overlay: Overlay, cycle: str, latencies: Latencies) -> WhatIfAnswer:
     """Raises BadInput for an overlay that cannot be applied."""
     edited = applied(given, overlay)
-    return settled_answer(at_rest(given, latencies), edited, overlay, cycle, latencies)
+    base = at_rest(given, latencies)
+    changed = at_rest(edited.given, latencies) if overlay else base
+    return settled_answer(base, changed, edited, overlay, cycle)
 
 
 def settled_answer(
-    base: "RestingSide", edited: Applied, overlay: Overlay, cycle: str, latencies: Latencies
+    base: "RestingSide", changed: "RestingSide", edited: Applied, overlay: Overlay, cycle: str
 ) -> WhatIfAnswer:
-    changed = at_rest(edited.given, latencies) if overlay else base
     answer = compared(base, changed, edited, overlay, cycle)
     short, _ = newly(base.first, changed.first)
     told = Settling(
-        latencies,
+        changed.latencies,
         len(short),
         int(np.count_nonzero(changed.waits.covered_at[short] != _NOT_COVERED)),
         tuple(changed.need_waits(cycle)),
@@ -66,7 +67,7 @@ def at_rest(given: EngineInput, latencies: Latencies) -> "RestingSide":
             tally.take(side)
     assert first is not None, "a loop has a cycle"
     assert last is not None, "a loop has a cycle"
-    return RestingSide(last.given, last.decision, first, last, tally, waits)
+    return RestingSide(last.given, last.decision, first, last, tally, waits, latencies)
 
 
 def covered_rows(side: DecidedSide) -> Bools:
@@ -131,6 +132,7 @@ class RestingSide(DecidedSide):
     last: SettlingCycle
     tally: _Tally
     waits: _Waits
+    latencies: Latencies
 
     def summary(self) -> WhatIfSide:
         is_quiet = self.last.is_last

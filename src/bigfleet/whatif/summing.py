@@ -8,10 +8,13 @@ from typing import TypeVar
 from bigfleet.model.what_if import (
     ClusterDelta,
     ClusterSide,
+    Fate,
     NeedChange,
     NeedWait,
     SettledSide,
     Settling,
+    Sweep,
+    SweepPoint,
     WhatIfAnswer,
     WhatIfSide,
 )
@@ -41,7 +44,52 @@ def summed(answer_of_shard: Mapping[str, WhatIfAnswer]) -> WhatIfAnswer:
         ),
         added=tuple(n for each in answers for n in each.added),
         settling=_settling([each.settling for each in answers if each.settling is not None]),
+        sweep=_sweep({shard: each.sweep for shard, each in answer_of_shard.items()}),
+        fates=_fates([each.fates for each in answers if each.fates is not None]),
     )
+
+
+def _sweep(sweep_of_shard: Mapping[str, Sweep | None]) -> Sweep | None:
+    """Points that every shard has."""
+    sweeps = {shard: sweep for shard, sweep in sweep_of_shard.items() if sweep is not None}
+    if len(sweeps) < len(sweep_of_shard):
+        return None
+    found = {
+        shard: {point.values: point.answer for point in sweep.points}
+        for shard, sweep in sweeps.items()
+    }
+    first = next(iter(sweeps.values()))
+    shared = [
+        point.values
+        for point in first.points
+        if all(point.values in answers for answers in found.values())
+    ]
+    return Sweep(
+        first.axes,
+        tuple(
+            SweepPoint(values, summed({shard: each[values] for shard, each in found.items()}))
+            for values in shared
+        ),
+    )
+
+
+def _fates(parts: list[tuple[Fate, ...]]) -> tuple[Fate, ...] | None:
+    """Shards have different machines."""
+    if not parts:
+        return None
+    groups: dict[tuple[bool, str, str, str, str], list[Fate]] = {}
+    for fate in (each for part in parts for each in part):
+        key = (fate.removed, fate.before, fate.before_cluster, fate.after, fate.after_cluster)
+        groups.setdefault(key, []).append(fate)
+    found = (
+        Fate(
+            *key,
+            sum(each.machines for each in some),
+            tuple(name for each in some for name in each.machine_ids),
+        )
+        for key, some in groups.items()
+    )
+    return tuple(sorted(found, key=lambda each: -each.machines))
 
 
 def _side(sides: Iterable[WhatIfSide]) -> WhatIfSide:

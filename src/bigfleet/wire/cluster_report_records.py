@@ -24,6 +24,7 @@ from bigfleet.model.cluster_reports import (
     LostMachine,
     NeedSources,
     NeedStanding,
+    PodCounts,
     RefusedReclaim,
     StuckNeed,
     UnplacedPod,
@@ -107,6 +108,7 @@ REPORT = RecordCodec(
     ask=Conversion(_asked, _asked_of),
     refused=first_rows(MOST_REFUSED, REFUSED),
     sources=first_rows(MOST_NAMED_NEEDS, SOURCES),
+    pods=RecordCodec(PodCounts, pb.PodCounts),
 )
 REFUSAL = RecordCodec(RollupRefusal, pb.RollupRefusal, text=CUT)
 #: A reason of a later version is dropped; its sentence is kept.
@@ -160,6 +162,9 @@ def _excesses(message: pb.ClusterReport) -> Iterator[str]:
     for field in _COUNTS:
         if (count := getattr(message, field)) < 0:
             yield f"report.{field} is {count}; a count is not negative"
+    for field in ("running", "waiting"):
+        if (count := getattr(message.pods, field)) < 0:
+            yield f"report.pods.{field} is {count}; a count is not negative"
     for field in _PHASES:
         phases = getattr(message, field)
         if len(phases) > MOST_PHASES:

@@ -18,10 +18,13 @@ from bigfleet.model.coordination import (
     ReportedShortfall,
     ReportView,
     ShardEntry,
+    ShortfallList,
+    ShortfallView,
     Transfer,
 )
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.needs import RESOURCES
+from bigfleet.wire.reasons import REASON
 from bigfleet.wire.record_codecs import Conversion, Field, RecordCodec, Unused
 from bigfleet.wire.shard_reports import SUMMARY, bucket_of, instruction_message, instruction_of
 
@@ -60,6 +63,20 @@ PENDING = RecordCodec(
     PendingInstruction,
     pb.PendingInstruction,
     instruction=Conversion(instruction_message, instruction_of),
+)
+SHORTFALL_VIEW = RecordCodec(
+    ShortfallView,
+    pb.ShortfallView,
+    fingerprint="profile_fingerprint",
+    deficit=RESOURCES,
+    reason=REASON,
+    swept_at="swept_unix_nanos",
+)
+SHORTFALLS = RecordCodec(
+    ShortfallList,
+    pb.ListShortfallsResponse,
+    shortfalls=SHORTFALL_VIEW,
+    unknown_shards="unknown_shard_ids",
 )
 EVENT = RecordCodec(CoordinatorEvent, pb.CoordinatorEvent, term="coordinator_term")
 

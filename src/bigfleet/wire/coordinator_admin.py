@@ -449,6 +449,15 @@ class CoordinatorAdminClient(RpcClient):
         rows(pb.ListInstructionsResponse, "instructions", records.PENDING),
         "shards instructions",
     )
+    #: Of one shard or of all, the most urgent first, as many as an answer has room for.
+    shortfalls = COORDINATOR_ADMIN.read(
+        "ListShortfalls",
+        pb.ListShortfallsRequest,
+        lambda request: (name_of("shard_id", request.shard_id), max(0, request.limit)),
+        CoordinatorAdminHandler.shortfalls,
+        records.SHORTFALLS,
+        "shards shortfalls",
+    )
     pause = COORDINATOR_ADMIN.write_record(
         "Pause",
         PAUSE_CALL.message,

@@ -15,8 +15,8 @@ from bigfleet.model.explanations import (
 from bigfleet.model.need_states import NeedState
 from bigfleet.wire.machine_answers import CHECK, STEP
 from bigfleet.wire.machine_views import NEED_KEY, RESERVATION
-from bigfleet.wire.need_listings import REASON
 from bigfleet.wire.needs import RESOURCES
+from bigfleet.wire.reasons import REASON
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec, by_number
 from bigfleet.wire.shard_read import NEED_VIEW
 

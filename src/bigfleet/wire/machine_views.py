@@ -14,6 +14,7 @@ from bigfleet.model.machines import Assigned, Host, Machine
 from bigfleet.model.memory import Reservation
 from bigfleet.model.metadata import decode, encode
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import (
     ActionView,
     DrainView,
@@ -22,6 +23,7 @@ from bigfleet.model.shard_views import (
     MachineSelector,
     MachineView,
     OwnerSource,
+    SortBy,
 )
 from bigfleet.v1alpha1 import provider_pb2
 from bigfleet.wire.needs import RESOURCES
@@ -77,6 +79,15 @@ def _machine_of(message: pb.MachineView) -> Mapping[str, Any]:
     return {"machine": machine}
 
 
+def _sort_of(name: str) -> SortBy:
+    """Raises Rejected where machines are not listed by it."""
+    try:
+        return SortBy(name or SortBy.NAME)
+    except ValueError:
+        text = f"sort: {name[:100]!r} is not one of {', '.join(SortBy)}"
+        raise Rejected(Code.INVALID_ARGUMENT, text) from None
+
+
 def _cost_message(view: MachineView) -> shared.CostView:
     """An unlikely interruption of something priceless still costs nothing if it cannot happen."""
     machine = view.machine
@@ -100,8 +111,13 @@ MACHINE = RecordCodec(
     assigned=Field("shard_metadata", Conversion(_stamps, _assigned_of)),
 )
 NEED_KEY = RecordCodec(NeedKey, shared.NeedRef, fingerprint="profile_fingerprint")
+#: With its sentence alone: what is told in full travels beside it (`decisions_in_full`).
 ACTION = RecordCodec(
-    ActionView, shared.ActionView, need=NEED_KEY, grace_seconds="grace_period_seconds"
+    ActionView,
+    shared.ActionView,
+    ByHand(("reasons", "bill_change"), (), lambda _: {}, lambda _: {}),
+    need=NEED_KEY,
+    grace_seconds="grace_period_seconds",
 )
 #: A machine has one reservation at most: its id names the reservation too.
 RESERVATION = RecordCodec(
@@ -141,4 +157,5 @@ QUERY = RecordCodec(
     Unused("rows_per_frame"),
     selector=SELECTOR,
     limit=NOT_NEGATIVE,
+    sort=Conversion(str, _sort_of),
 )

@@ -17,10 +17,11 @@ _ROOTS = (
     shard.Quarantine,
     shard.ThrashFinding,
     shard.GetVerifierResponse,
-    shard.Reason,
+    shared.Reason,
     shared.Pause,
     shared.QuotaAllocation,
     coordinator.Transfer,
+    coordinator.ShortfallView,
 )
 _FLOATS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _TYPES = {

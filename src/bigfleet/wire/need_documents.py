@@ -3,9 +3,11 @@
 Written by hand and from the messages as they came, as a page has thousands of them.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
@@ -15,7 +17,9 @@ from bigfleet.model.requirements import Operator
 from bigfleet.model.shard_views import NeedCounts, NeedQuery
 from bigfleet.v1alpha1 import capacity_pb2 as capacity
 from bigfleet.v1alpha1 import shardread_pb2 as read
+from bigfleet.wire.need_listings import NEED_FRAME, full_frames_message
 from bigfleet.wire.record_codecs import Document
+from bigfleet.wire.rpcs import Page
 from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.shard_views import NEED_COUNTS
 
@@ -32,11 +36,20 @@ _REASONS = {number: name.removeprefix("UNMET_REASON_") for name, number in read.
 _STATES = {int(each): each.label for each in NeedState}
 
 
+#: Profiles whose words are remembered; a fleet has some hundreds.
+_MOST_PROFILES = 4_096
+T = TypeVar("T")
+
+
 class NeedDocuments:
-    """Profiles are shared by many Needs: what they say is made once for a page."""
+    """Profiles are shared by many Needs: what they say is made once."""
 
     def __init__(self) -> None:
         self._of_profile: dict[str, Document] = {}
+
+    def read(self, content: bytes) -> Document:
+        """Of a row as it came."""
+        return self.document(pb.NeedRow.FromString(content))
 
     def document(self, row: pb.NeedRow) -> Document:
         view = row.view
@@ -55,22 +68,25 @@ class NeedDocuments:
             "acquisitionParked": view.acquisition_parked,
             "ageCyclesUnmet": view.age_cycles_unmet,
             "unmetReason": _REASONS.get(view.unmet_reason, _UNSPECIFIED),
-            "sinceUnixNanos": row.since_unix_nanos,
             "reasons": reasons,
             "remedy": row.remedy,
             "arrivingMachines": row.arriving_machines,
-            "stuckPods": row.stuck_pods,
             "source": list(row.sources),
             "eta": None,
         }
         if (state := _STATES.get(row.state)) is not None:
             shown["state"] = state
+        if row.since_unix_nanos:
+            shown["sinceUnixNanos"] = row.since_unix_nanos
+            shown["stuckPods"] = row.stuck_pods
         _add_optional(shown, view)
         return shown
 
     def _profile(self, fingerprint: str, need: capacity.CapacityNeed) -> Document:
         known = self._of_profile.get(fingerprint)
         if known is None:
+            if len(self._of_profile) >= _MOST_PROFILES:
+                self._of_profile.clear()
             known = self._of_profile[fingerprint] = _profile_document(fingerprint, need)
         return known
 
@@ -149,7 +165,7 @@ def _positive(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in sorted(texts.items()) if text != "0"}
 
 
-def _reason(told: pb.Reason) -> Document:
+def _reason(told: shared.Reason) -> Document:
     return {
         "code": told.code,
         "text": told.text,
@@ -158,17 +174,28 @@ def _reason(told: pb.Reason) -> Document:
     }
 
 
-async def listed_needs(client: ShardAdminClient, query: NeedQuery) -> Document:
-    """A page of them, with its head."""
-    documents = NeedDocuments()
-    header, rows = await ShardAdminClient.needs.rows(client, documents.document, query)
+#: The same call by one that does not look into the rows.
+_NEEDS = replace(
+    ShardAdminClient.needs,
+    request=full_frames_message,
+    page=Page(NEED_FRAME, "need", bytes, lambda header, _rows: header),
+)
+
+
+async def listed_needs(
+    client: ShardAdminClient, query: NeedQuery, shown: Callable[[bytes], T]
+) -> tuple[Document, tuple[T, ...]]:
+    """The head of a page of them, and what `shown` makes of the bytes of each row."""
+    header, rows = await _NEEDS.rows(client, shown, query)
     counts: NeedCounts = NEED_COUNTS.record(header.counts)
     found: dict[str, Any] = {
         "cycle": header.cycle,
         "computedAtUnixNanos": header.computed_at_unix_nanos,
-        "totalNeeds": counts.total,
+        "totalNeeds": header.total_needs,
         "matchingNeeds": header.matching,
         "needStates": {state.label: counts.count(state) for state in NeedState},
-        "needs": rows,
     }
-    return found if header.cycle else {**found, "rebuilding": True}
+    if query.cycle and header.unjudged:
+        # Some of them may have been met.
+        found["needStates"] |= {NeedState.MET.label: None, "unjudged": header.unjudged}
+    return found if header.cycle else {**found, "rebuilding": True}, rows

@@ -47,7 +47,6 @@ from bigfleet.model.shard_views import (
     MachinePage,
     MachineQuery,
     MachineView,
-    NeedListing,
     NeedQuery,
     OfferingView,
     Quarantine,
@@ -88,6 +87,7 @@ from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
 from bigfleet.wire.need_listings import (
     NEED_ROW,
     OWN_NEEDS,
+    EncodedNeeds,
     need_frames,
     need_listing,
     need_query_message,
@@ -182,7 +182,7 @@ class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
     async def why_not(self, call: WhyNotCall) -> WhyNot: ...
     async def decisions(self, query: DecisionQuery) -> DecisionList: ...
     async def cycle(self, call: CycleCall) -> CycleView: ...
-    async def list_needs(self, query: NeedQuery) -> NeedListing: ...
+    async def list_needs(self, query: NeedQuery) -> EncodedNeeds: ...
     async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""

@@ -9,6 +9,7 @@ from bigfleet.wire.needs import need_message, need_of, resources_message, resour
 from bigfleet.wire.record_codecs import ByHand, Document, RecordCodec, first_rows
 from bigfleet.wire.rpcs import Page, RpcClient, Service
 
+_NO_SUPPLY = MatchingSupply()
 #: Domains shown of a gang that cannot be placed.
 MOST_CANDIDATES = 6
 
@@ -55,12 +56,18 @@ def _need_in(message: pb.NeedView) -> Mapping[str, Any]:
     return {"need": need_of(message.need, message.cluster_id, message.arrival_unix_nanos)}
 
 
-def _shortage_fields(view: NeedView) -> Mapping[str, Any]:
+def shortage_fields(view: NeedView) -> Mapping[str, Any]:
     """What only explains a shortage is left out where there is none."""
     found: dict[str, Any] = {}
     if not view.satisfied:
         found["residual_deficit"] = resources_message(view.deficit)
-        found["matching_supply"] = SUPPLY.message(view.supply or MatchingSupply())
+        supply = view.supply or _NO_SUPPLY
+        found["matching_supply"] = pb.MatchingSupply(
+            idle=supply.idle,
+            configured=supply.configured,
+            speculative=supply.speculative,
+            capped=supply.capped,
+        )
     if view.victims:
         found["preemption"] = pb.PreemptionSummary(
             victims_found=view.victims, capacity_freed=resources_message(view.freed)
@@ -92,7 +99,7 @@ NEED_VIEW = RecordCodec(
     ByHand(
         ("deficit", "supply", "victims", "freed"),
         ("residual_deficit", "matching_supply", "preemption"),
-        _shortage_fields,
+        shortage_fields,
         _shortage_in,
     ),
     claimed="claimed_machine_count",

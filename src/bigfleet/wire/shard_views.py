@@ -17,6 +17,7 @@ from bigfleet.model.shard_views import (
     MachineLoss,
     NeedCounts,
     OfferingView,
+    ProviderCalls,
     ProviderStatus,
     Quarantine,
     SessionView,
@@ -73,7 +74,8 @@ PAUSE = RecordCodec(
     ByHand(("owner", "reason"), ("audit",), _audit_fields, _audit_of),
     scope=SCOPE,
 )
-PROVIDER = RecordCodec(ProviderStatus, pb.ProviderStatus)
+PROVIDER_CALLS = RecordCodec(ProviderCalls, pb.ProviderCalls)
+PROVIDER = RecordCodec(ProviderStatus, pb.ProviderStatus, calls=PROVIDER_CALLS)
 LINK = RecordCodec(CoordinatorLink, pb.CoordinatorLink)
 NEED_COUNTS = RecordCodec(NeedCounts, pb.NeedCounts)
 LOSS = RecordCodec(MachineLoss, pb.MachineLoss)

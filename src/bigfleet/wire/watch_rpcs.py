@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.watch_events import (
     DecisionChanges,
@@ -23,7 +24,8 @@ from bigfleet.model.watch_events import (
     WatchCall,
 )
 from bigfleet.wire.figures import FIGURES
-from bigfleet.wire.machine_views import ACTION, NEED_KEY
+from bigfleet.wire.machine_answers import decisions_in_full
+from bigfleet.wire.machine_views import NEED_KEY
 from bigfleet.wire.need_listings import NEED_ROW
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
@@ -43,8 +45,9 @@ OVERVIEW = RecordCodec(
     quarantines=QUARANTINE,
     offerings=OFFERING,
     figures=FIGURES,
+    pods=RecordCodec(ClusterPods, pb.ClusterPods),
 )
-DECISION_CHANGES = RecordCodec(DecisionChanges, pb.DecisionChanges, decisions=ACTION)
+DECISION_CHANGES = RecordCodec(DecisionChanges, pb.DecisionChanges, decisions_in_full("decisions"))
 NEED_CHANGES = RecordCodec(NeedChanges, pb.NeedChanges, changed=NEED_ROW, removed=NEED_KEY)
 LEGEND = RecordCodec(MapLegend, pb.MapLegend)
 MAP_CHANGES = RecordCodec(MapChanges, pb.MapChanges, legends=LEGEND)

@@ -5,6 +5,7 @@ What this version does not answer is refused with its name, never left out silen
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import cast
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
@@ -26,6 +27,7 @@ from bigfleet.model.what_if import (
     ClusterSide,
     Edit,
     EngineOption,
+    Fate,
     Move,
     NeedChange,
     NeedSelector,
@@ -40,6 +42,9 @@ from bigfleet.model.what_if import (
     SettledSide,
     Settling,
     StockOut,
+    Sweep,
+    SweepAxis,
+    SweepPoint,
     WhatIfAnswer,
     WhatIfCall,
     WhatIfSide,
@@ -60,6 +65,8 @@ def call_message(call: WhatIfCall) -> pb.WhatIfRequest:
         edits=map(_edit_message, call.edits),
         settle=call.settle,
         latencies=call.latencies.texts,
+        sweep=call.sweep,
+        include_machines=call.with_machines,
     )
 
 
@@ -83,7 +90,14 @@ def call_of(request: pb.WhatIfRequest) -> WhatIfCall:
         latencies = latencies_of(request.latencies)
     except (BadInput, ValueError) as problem:
         raise _refused(str(problem)) from None
-    return WhatIfCall(request.base_cycle, tuple(edits), request.settle, latencies)
+    return WhatIfCall(
+        request.base_cycle,
+        tuple(edits),
+        request.settle,
+        latencies,
+        tuple(request.sweep),
+        request.include_machines,
+    )
 
 
 def _refused(text: str) -> Rejected:
@@ -329,6 +343,8 @@ def answer_message(answer: WhatIfAnswer) -> pb.WhatIfResponse:
         removed_machines=answer.removed,
         added=map(_added_need_message, answer.added),
         settling=None if answer.settling is None else _settling_message(answer.settling),
+        sweep=None if answer.sweep is None else _sweep_message(answer.sweep, len(answer.overlay)),
+        fates=None if answer.fates is None else _fates_message(answer.fates),
     )
 
 
@@ -348,6 +364,64 @@ def answer_of(message: pb.WhatIfResponse) -> WhatIfAnswer:
         warnings=tuple(message.warnings),
         added=tuple(map(_added_need_of, message.added)),
         settling=_settling_of(message.settling) if message.HasField("settling") else None,
+        sweep=_sweep_of(message) if message.HasField("sweep") else None,
+        fates=tuple(map(_fate_of, message.fates.groups)) if message.HasField("fates") else None,
+    )
+
+
+def _sweep_message(sweep: Sweep, edits: int) -> pb.WhatIfSweep:
+    """Points begin with the edits of the answer itself, a thousand perhaps: those are left out."""
+    return pb.WhatIfSweep(
+        axes=[pb.WhatIfAxis(name=axis.name, values=axis.values) for axis in sweep.axes],
+        points=[
+            pb.WhatIfPoint(
+                values=point.values,
+                answer=answer_message(replace(point.answer, overlay=point.answer.overlay[edits:])),
+            )
+            for point in sweep.points
+        ],
+    )
+
+
+def _sweep_of(message: pb.WhatIfResponse) -> Sweep:
+    def point_of(point: pb.WhatIfPoint) -> SweepPoint:
+        answer = answer_of(point.answer)
+        overlay = (*message.overlay, *answer.overlay)
+        return SweepPoint(tuple(point.values), replace(answer, overlay=overlay))
+
+    sweep = message.sweep
+    return Sweep(
+        tuple(SweepAxis(axis.name, tuple(axis.values)) for axis in sweep.axes),
+        tuple(map(point_of, sweep.points)),
+    )
+
+
+def _fates_message(fates: Iterable[Fate]) -> pb.WhatIfFates:
+    return pb.WhatIfFates(
+        groups=[
+            pb.WhatIfFate(
+                removed=fate.removed,
+                before=fate.before,
+                before_cluster_id=fate.before_cluster,
+                after=fate.after,
+                after_cluster_id=fate.after_cluster,
+                machines=fate.machines,
+                machine_ids=fate.machine_ids,
+            )
+            for fate in fates
+        ]
+    )
+
+
+def _fate_of(message: pb.WhatIfFate) -> Fate:
+    return Fate(
+        message.removed,
+        message.before,
+        message.before_cluster_id,
+        message.after,
+        message.after_cluster_id,
+        message.machines,
+        tuple(message.machine_ids),
     )
 
 

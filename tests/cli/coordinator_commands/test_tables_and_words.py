@@ -224,6 +224,7 @@ def test_the_verbs_load_nothing_heavy_before_they_run() -> None:
 #: Every verb below a group that asks the coordinator.
 INNER = [
     *("shards list", "shards remove", "shards transfers", "shards cancel", "shards instructions"),
+    "shards shortfalls",
     *("domains assign", "domains unassign", "domains default", "quotas set", "quotas delete"),
     *("providers set", "providers delete", "clusters unbind"),
 ]

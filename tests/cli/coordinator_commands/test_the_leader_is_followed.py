@@ -17,6 +17,7 @@ READS = (
     "shards",
     "shards transfers",
     "shards instructions",
+    "shards shortfalls",
     "domains",
     "quotas",
     "providers",
@@ -39,6 +40,7 @@ async def test_a_follower_sends_every_verb_to_its_leader(tmp_path: Path, verb: s
         living_fleet(tmp_path, "shard-0") as fleet,
         serving(Follower(follows=fleet.rig.address)) as follower,
     ):
+        await fleet.sync("shard-0")
         result = await run(*verb.split(), "--coordinator", follower.address)
         assert (result.exit_code, result.stderr) == (0, "")
         assert result.stdout

@@ -209,7 +209,8 @@ async def test_reports_are_shown_per_shard_with_what_is_short(tmp_path: Path) ->
             "shard-1 7 4 2 AGE z1=5, z2=2 a3=5, b1=2\n"
             "SHARD PRIORITY DEFICIT CYCLES\n"
             "shard-1 1000 cpu 4 9\n"
-            "shard-1 5 cpu 4 9"
+            "shard-1 5 cpu 4 9\n"
+            "bigfleet shards shortfalls says why no other shard helps"
         )
         one = await fleet.document("reports", "shards", "--shard", "shard-1")
         (item,) = one["items"]

@@ -124,6 +124,7 @@ async def test_a_living_shard_is_shown_in_tables(tmp_path: Path) -> None:
         assert steady(await shard.shown("clusters", "show", "ml")) == SHOWN
         shop = await shard.shown("clusters", "show", "shop")
         assert "all 1 need met" in shop
+        assert "4 pods running, 2 waiting" in shop
         assert "1 pod wait although machines serve their Need" in shop
 
 

@@ -1,19 +1,23 @@
 """A live `bigfleet up` as a process of its own, and the address of its page."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 #: A page that takes longer does not come.
 PATIENCE_SECONDS = 180.0
 _MOST_LINES = 200
+_DEADLINE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,25 @@ class LivePage:
 
     def shown(self) -> str:
         return "".join(self.lines)
+
+    def end(self) -> None:
+        """As Ctrl-C does."""
+        self.process.terminate()
+        self.process.wait(PATIENCE_SECONDS)
+
+    def get(self, path: str) -> Any:
+        """Below /api/v1."""
+        return self._asked(Request(f"{self.address}/api/v1{path}"))
+
+    def post(self, path: str, body: Mapping[str, object]) -> Any:
+        """As the page does it."""
+        headers = {"content-type": "application/json", "x-bigfleet": "1", "origin": self.address}
+        content = json.dumps(body).encode()
+        return self._asked(Request(f"{self.address}/api/v1{path}", content, headers))
+
+    def _asked(self, request: Request) -> Any:
+        with urlopen(request, timeout=_DEADLINE_SECONDS) as answer:
+            return json.load(answer)
 
 
 @contextmanager

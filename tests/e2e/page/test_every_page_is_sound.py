@@ -2,6 +2,7 @@
 nothing wider than the window, every rule of axe kept; and nothing that moves after it was shown."""
 
 import pytest
+from playwright.async_api import Browser
 
 from tests.e2e.page.live_page import LivePage
 from tests.e2e.page.watched import watching
@@ -13,15 +14,15 @@ PAGES = (
 )
 #: Above this a person notices.
 MOST_SHIFT = 0.1
-#: The feed of decisions grows at its top while it is followed.
-STILL_PAGES = tuple(path for path in PAGES if path != "/decisions")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("path", PAGES)
-async def test_a_page_is_sound(live: LivePage, path: str, width: int, scheme: str) -> None:
-    async with watching(live.address, width=width, scheme=scheme) as page:
+async def test_a_page_is_sound(
+    live: LivePage, browser: Browser, path: str, width: int, scheme: str
+) -> None:
+    async with watching(browser, live.address, width=width, scheme=scheme) as page:
         await page.open(path)
         page.expect_quiet()
         assert page.refusals == []
@@ -29,9 +30,12 @@ async def test_a_page_is_sound(live: LivePage, path: str, width: int, scheme: st
         assert await page.axe() == []
 
 
-@pytest.mark.parametrize("path", STILL_PAGES)
-async def test_nothing_moves_while_a_fleet_lives(live: LivePage, path: str) -> None:
-    async with watching(live.address) as page:
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("path", PAGES)
+async def test_nothing_moves_while_a_fleet_lives(
+    live: LivePage, browser: Browser, path: str, width: int
+) -> None:
+    async with watching(browser, live.address, width=width) as page:
         await page.open(path)
         # A few cycles of a live fleet: what they change must not push anything about.
         await page.tab.wait_for_timeout(3000)
@@ -39,8 +43,8 @@ async def test_nothing_moves_while_a_fleet_lives(live: LivePage, path: str) -> N
         assert sum(amount for amount, _ in shifts) < MOST_SHIFT, shifts
 
 
-async def test_the_navigation_leads_to_every_page(live: LivePage) -> None:
-    async with watching(live.address) as page:
+async def test_the_navigation_leads_to_every_page(live: LivePage, browser: Browser) -> None:
+    async with watching(browser, live.address) as page:
         await page.open("/")
         links = page.tab.get_by_role("navigation").get_by_role("link")
         found = [await link.get_attribute("href") for link in await links.all()]

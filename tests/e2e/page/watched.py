@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import ConsoleMessage, Error, Page, Request, Response, async_playwright
+from playwright.async_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Error,
+    Page,
+    Request,
+    Response,
+    async_playwright,
+)
 
 from tests.e2e.assets import require_browser
 from tests.e2e.browser import FLAGS
@@ -37,6 +46,8 @@ class Watched:
     #: `error: text`, of the console and of scripts that failed.
     messages: list[str] = field(default_factory=list)
     foreign_requests: list[str] = field(default_factory=list)
+    #: What `alert`, `confirm` or `prompt` said.
+    dialogs: list[str] = field(default_factory=list)
     #: Responses of 400 and above, as `status path`.
     refusals: list[str] = field(default_factory=list)
 
@@ -76,12 +87,22 @@ class Watched:
 
     def expect_quiet(self) -> None:
         assert self.messages == []
+        self.expect_no_more_than_failures()
+
+    def expect_no_more_than_failures(self) -> None:
+        """Of a page whose requests are made to fail: the browser itself notes each of them."""
+        assert [each for each in self.messages if "Failed to load resource" not in each] == []
         assert self.foreign_requests == []
+        assert self.dialogs == []
 
     # -- what the browser tells --------------------------------------------------------------------
 
     def on_console(self, message: ConsoleMessage) -> None:
         self.messages.append(f"{message.type}: {message.text} ({message.location.get('url')})")
+
+    async def on_dialog(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        await dialog.dismiss()
 
     def on_error(self, error: Error) -> None:
         self.messages.append(f"error: {error}")
@@ -96,26 +117,39 @@ class Watched:
 
 
 @asynccontextmanager
-async def watching(
-    origin: str, *, width: int = 1280, height: int = 900, scheme: str = "light"
-) -> AsyncIterator[Watched]:
-    """A browser of its own, without a cache of an earlier one."""
+async def launched(*flags: str) -> AsyncIterator[Browser]:
+    """One process; every tab that is watched has a context of its own in it."""
     program = require_browser()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        browser = await playwright.chromium.launch(executable_path=program, args=[*FLAGS, *flags])
         try:
-            context = await browser.new_context(
-                viewport={"width": width, "height": height},
-                color_scheme="dark" if scheme == "dark" else "light",
-                reduced_motion="reduce",
-            )
-            await context.add_init_script(_OBSERVE_SHIFTS)
-            tab = await context.new_page()
-            watched = Watched(tab, origin)
-            tab.on("console", watched.on_console)
-            tab.on("pageerror", watched.on_error)
-            tab.on("request", watched.on_request)
-            tab.on("response", watched.on_response)
-            yield watched
+            yield browser
         finally:
             await browser.close()
+
+
+@asynccontextmanager
+async def watching(
+    browser: Browser, origin: str, *, width: int = 1280, height: int = 900, scheme: str = "light"
+) -> AsyncIterator[Watched]:
+    """A tab that has nothing of an earlier one: no cache, no settings."""
+    context = await browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if scheme == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    try:
+        await context.add_init_script(_OBSERVE_SHIFTS)
+        tab = await context.new_page()
+        watched = Watched(tab, origin)
+        tab.on("console", watched.on_console)
+        tab.on("dialog", watched.on_dialog)
+        tab.on("pageerror", watched.on_error)
+        tab.on("request", watched.on_request)
+        tab.on("response", watched.on_response)
+        yield watched
+    finally:
+        # Answers that a test changes may still be on their way.
+        for tab in context.pages:
+            await tab.unroute_all(behavior="ignoreErrors")
+        await context.close()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Connection, type Happening, INITIAL, isOld, next, retryDelay } from "./connection";
+import { type Connection, type Happening, INITIAL, isDead, isOld, next, retryDelay } from "./connection";
 
 const after = (...what: Happening[]): Connection => what.reduce(next, INITIAL);
 
@@ -12,6 +12,15 @@ describe("the connection", () => {
     expect(quiet).toMatchObject({ phase: "stale", since: 1000 });
     expect(isOld(quiet)).toBe(true);
     expect(after({ kind: "event", at: 1000 }, { kind: "tick", at: 6000 }).phase).toBe("live");
+  });
+  test("is not stale for as long as the browser's clock was set back", () => {
+    const back = after({ kind: "event", at: 3_600_000 }, { kind: "tick", at: 1000 });
+    expect(back).toMatchObject({ phase: "live", lastEventAt: 1000 });
+    expect(next(back, { kind: "tick", at: 6001 }).phase).toBe("stale");
+  });
+  test("is dead when not even comments came, as after an hour of sleep", () => {
+    expect(isDead(1000, 31_000)).toBe(false);
+    expect(isDead(1000, 3_601_000)).toBe(true);
   });
   test("waits 1 s, then longer, at most 15 s", () => {
     expect([0, 1, 2, 3, 4, 50].map(retryDelay)).toEqual([1000, 2000, 4000, 8000, 15000, 15000]);

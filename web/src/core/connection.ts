@@ -2,6 +2,8 @@
 // Pure: events and the time go in, the next state comes out.
 
 export const STALE_AFTER = 5_000;
+/** The server comments every 15 s on an open stream: one that is silent for longer is dead. */
+const DEAD_AFTER = 40_000;
 const FIRST_RETRY = 1_000;
 const LONGEST_RETRY = 15_000;
 
@@ -47,6 +49,8 @@ export function next(now: Connection, what: Happening): Connection {
     case "retrying":
       return { ...now, retryAt: 0 };
     case "tick": {
+      // The browser's clock was set back: what came last came just now, as far as it can tell.
+      if (what.at < now.lastEventAt) return { ...now, lastEventAt: what.at };
       const quiet = now.lastEventAt > 0 && what.at - now.lastEventAt > STALE_AFTER;
       if (quiet && (now.phase === "live" || now.phase === "catching-up"))
         return { ...now, phase: "stale", since: now.lastEventAt };
@@ -54,6 +58,9 @@ export function next(now: Connection, what: Happening): Connection {
     }
   }
 }
+
+/** No byte came for so long that nobody is at the other end: a laptop slept, or a network went away. */
+export const isDead = (heardAt: number, at: number): boolean => at - heardAt > DEAD_AFTER;
 
 /** Data on the page may be older than it looks. */
 export const isOld = (connection: Connection): boolean =>

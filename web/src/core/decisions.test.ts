@@ -10,6 +10,10 @@ test("a decision is told in one sentence, without its Need", () => {
   expect(sentenceOf({ ...row, sentence: "" })).toBe("Bootstrap bm-1 for shop");
 });
 
+test("a machine is taken from a cluster", () => {
+  expect(sentenceOf({ ...row, kind: "Reclaim", sentence: "" })).toBe("Reclaim bm-1 from shop");
+});
+
 test("a decision's name is its cycle and index", () => {
   expect([decisionName("action/17.2"), decisionName("17.2")]).toEqual(["17.2", "17.2"]);
 });

@@ -6,7 +6,8 @@ export function sentenceOf(row: Decision): string {
   // The Need has a link of its own beside the sentence.
   const why = row.need ? row.sentence.replace(` for ${row.need}`, "") : row.sentence;
   if (!row.machine || why.includes(row.machine)) return why;
-  const what = `${row.kind} ${row.machine}${row.cluster ? ` for ${row.cluster}` : ""}`;
+  const word = row.kind === "Reclaim" || row.kind === "Preempt" ? "from" : "for";
+  const what = `${row.kind} ${row.machine}${row.cluster ? ` ${word} ${row.cluster}` : ""}`;
   return why ? `${what}: ${why}` : what;
 }
 

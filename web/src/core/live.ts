@@ -2,7 +2,7 @@
 // broke, and what everything else on the page reads from it.
 import { useEffect } from "react";
 import { API } from "./api";
-import { type Connection, INITIAL, type Happening, next } from "./connection";
+import { type Connection, INITIAL, type Happening, isDead, next } from "./connection";
 import { formatAddress } from "./router";
 import { EventCutter, type ServerEvent } from "./sse";
 import { createStore, useStore } from "./store";
@@ -46,6 +46,8 @@ let connectedTopics = "";
 let mapOrder = "zone";
 let isParked = false;
 let parkTimer = 0;
+/** When the stream last brought anything, also a comment (browser's clock). */
+let heardAt = 0;
 
 const happened = (what: Happening): void => connection.set((before) => next(before, what));
 
@@ -133,6 +135,7 @@ async function read(topics: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
+    heardAt = Date.now();
     for (const event of cutter.push(value)) received(event);
   }
 }
@@ -144,8 +147,27 @@ function park(): void {
   abort?.abort();
 }
 
+/** What we had is gone; the next attempt comes with the usual pause. */
+function lose(): void {
+  abort?.abort();
+  happened({ kind: "lost", at: Date.now() });
+  window.clearTimeout(retryTimer);
+  retryTimer = window.setTimeout(connect, Math.max(0, connection.get().retryAt - Date.now()));
+}
+
+function ticked(): void {
+  const at = Date.now();
+  // After a step of the browser's clock back, silence is counted from here.
+  heardAt = Math.min(heardAt, at);
+  happened({ kind: "tick", at });
+  const { phase, retryAt } = connection.get();
+  const isTrying = phase !== "offline" || retryAt === 0;
+  if (!isParked && isTrying && isDead(heardAt, at)) lose();
+}
+
 function connect(): void {
   isParked = false;
+  heardAt = Date.now();
   window.clearTimeout(retryTimer);
   abort?.abort();
   const mine = new AbortController();
@@ -153,9 +175,7 @@ function connect(): void {
   connectedTopics = wantedTopics();
   happened({ kind: "retrying", at: Date.now() });
   const over = (): void => {
-    if (mine.signal.aborted) return;
-    happened({ kind: "lost", at: Date.now() });
-    retryTimer = window.setTimeout(connect, Math.max(0, connection.get().retryAt - Date.now()));
+    if (!mine.signal.aborted) lose();
   };
   read(connectedTopics, mine.signal).then(over, over);
 }
@@ -170,7 +190,7 @@ function topicsChanged(): void {
 /** Begin; called once by the page's entry. */
 export function startLive(): void {
   connect();
-  window.setInterval(() => happened({ kind: "tick", at: Date.now() }), 1000);
+  window.setInterval(ticked, 1000);
   // A laptop that wakes up: look at once, not after the rest of a long retry.
   const wake = (): void => {
     if (document.visibilityState === "visible" && (isParked || connection.get().phase === "offline")) connect();

@@ -51,7 +51,7 @@ export interface Overview {
   idleDollarsPerHour?: number | null;
   cycleP50Seconds?: number | null;
   actionsPerMinute?: Record<string, number>;
-  pods?: Record<string, { running: number; waiting: number; stuck: number }>;
+  pods?: { running: number | null; waiting: number | null; stuck: number | null; unreportedClusters: number; byCluster: Record<string, { running: number; waiting: number; stuck: number }> };
   findings?: Finding[];
   thrash?: number | null;
   stuckPods?: number;

@@ -13,7 +13,9 @@ import { IconButton, Link, Segmented } from "../ui/basics";
 import { Popover } from "../ui/card";
 import { Icon, Logo } from "../ui/icons";
 
-export function connectionWords(now: Connection, atMilliseconds: number): { text: string; tone: string; tip: string } {
+/** `atMilliseconds` is of the browser's clock; people are told the server's, which is `ahead` of it. */
+export function connectionWords(now: Connection, atMilliseconds: number, ahead: number): { text: string; tone: string; tip: string } {
+  const since = clock(now.since + ahead);
   switch (now.phase) {
     case "live":
       return { text: "Live", tone: "good", tip: "Every cycle appears here as it is decided" };
@@ -22,19 +24,19 @@ export function connectionWords(now: Connection, atMilliseconds: number): { text
     case "catching-up":
       return { text: "Catching up", tone: "info", tip: "Connected again; missed events are being read" };
     case "stale":
-      return { text: `Stale since ${clock(now.since)}`, tone: "warn", tip: `Connected, but nothing new for ${duration((atMilliseconds - now.since) / 1000)}; what you see is from ${clock(now.since)} UTC` };
+      return { text: `Stale since ${since}`, tone: "warn", tip: `Connected, but nothing new for ${duration((atMilliseconds - now.since) / 1000)}; what you see is from ${since} UTC` };
     case "offline": {
       const wait = Math.max(0, Math.ceil((now.retryAt - atMilliseconds) / 1000));
       const next = now.retryAt ? `next attempt in ${wait} s` : "trying now";
-      return { text: "Offline", tone: "danger", tip: `The server is not reachable since ${clock(now.since)} UTC; ${next}. Click to try now.` };
+      return { text: "Offline", tone: "danger", tip: `The server is not reachable since ${since} UTC; ${next}. Click to try now.` };
     }
   }
 }
 
 function ConnectionState() {
   const now = useConnection();
-  const at = useNow() - useStore(clockAhead);
-  const { text, tone, tip } = connectionWords(now, at);
+  const ahead = useStore(clockAhead);
+  const { text, tone, tip } = connectionWords(now, useNow() - ahead, ahead);
   useEffect(() => announce(`Connection: ${text}`), [now.phase]);
   return (
     <button type="button" className={`connection ${tone}`} data-tip={tip} onClick={retryNow} aria-label={`Connection: ${text}. ${tip}`}>

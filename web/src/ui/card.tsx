@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { Command } from "./basics";
 import { Icon } from "./icons";
-import { Boundary } from "./states";
+import { Boundary, Loading } from "./states";
 
 export interface Source {
   /** Such as "/fleet/overview"; several are separated by a comma. */
@@ -99,6 +99,11 @@ export function Card({ title, source, actions, children, className = "", flush }
     </section>
   );
 }
+
+/** In the place of tiles that are on their way, as many and as high. */
+export const LoadingTiles = ({ count }: { count: number }) => (
+  <>{Array.from({ length: count }, (_, index) => <div key={index} className="tile"><Loading height={0} lines={2} /></div>)}</>
+);
 
 /** One number that matters, with its unit, a note and perhaps its course. */
 export function Tile({ title, source, value, note, tone = "", children }: {

@@ -199,7 +199,7 @@ export function Legend({ series, format }: { series: readonly Series[]; format: 
         return (
           <li key={each.label}>
             <span className="swatch" style={{ background: each.colour }} />
-            {each.label} <span className="legend-value">{known(value) ? format(value) : "unknown"}</span>
+            <bdi className="legend-name">{each.label}</bdi> <span className="legend-value">{known(value) ? format(value) : "unknown"}</span>
           </li>
         );
       })}

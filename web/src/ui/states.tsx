@@ -15,7 +15,7 @@ export function Loading({ height = 120, lines = 3, label = "Loading" }: { height
     return () => window.clearTimeout(timer);
   }, []);
   return (
-    <div className="skeleton" style={{ minHeight: height }} role="status" aria-label={label}>
+    <div className="skeleton" style={{ minHeight: height }} role="status" aria-busy="true" aria-label={label}>
       {late && Array.from({ length: lines }, (_, index) => <span key={index} className={`bone bone-${index % 3}`} />)}
     </div>
   );

@@ -1,7 +1,7 @@
 // A real table for any number of rows: only those in sight are in the document.
 // Arrow keys move between rows, Enter opens one, headings sort.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useRef } from "react";
+import { type KeyboardEvent, type MouseEvent, memo, type ReactNode, useCallback, useEffect, useRef } from "react";
 
 export interface Column<Row> {
   key: string;
@@ -51,6 +51,44 @@ interface TableProps<Row> {
   /** Of rows that are not as high as the others. */
   heightOf?: (row: Row) => number;
 }
+
+interface RowProps {
+  row: unknown;
+  index: number;
+  height: number;
+  columns: readonly Column<unknown>[];
+  span: ((row: unknown) => ReactNode | null) | undefined;
+  kind: string;
+  isSelected: boolean | undefined;
+  tabIndex: number | undefined;
+  onClick: (event: MouseEvent<HTMLTableRowElement>, index: number) => void;
+  onKeyDown: (event: KeyboardEvent<HTMLTableRowElement>, index: number) => void;
+}
+
+/** Made again only for another row, or where its columns are others: give the table constant functions. */
+const TableRow = memo(function TableRow({ row, index, height, columns, span, kind, isSelected, tabIndex, onClick, onKeyDown }: RowProps) {
+  const whole = span?.(row) ?? null;
+  if (whole !== null)
+    return (
+      <tr data-index={index} aria-rowindex={index + 2} className={`spans ${kind.replace("opens ", "")}`} style={{ height }}>
+        <td colSpan={columns.length}>{whole}</td>
+      </tr>
+    );
+  return (
+    <tr
+      data-index={index}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      className={kind}
+      tabIndex={tabIndex}
+      style={{ height }}
+      onClick={(event) => onClick(event, index)}
+      onKeyDown={(event) => onKeyDown(event, index)}
+    >
+      {columns.map((column) => <td key={column.key} className={column.align}>{column.cell(row)}</td>)}
+    </tr>
+  );
+});
 
 export function Table<Row>(props: TableProps<Row>) {
   const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, rowHeight = 34, maxHeight = "70vh", onEnd, span, heightOf } = props;
@@ -106,6 +144,18 @@ export function Table<Row>(props: TableProps<Row>) {
       onOpen(row);
     }
   };
+  // The same functions for every rendering: rows that are in sight already are not made again.
+  const latest = useRef({ rows, onOpen, pressed });
+  latest.current = { rows, onOpen, pressed };
+  const clicked = useCallback((event: MouseEvent<HTMLTableRowElement>, index: number) => {
+    const { rows: now, onOpen: open } = latest.current;
+    const row = now[index];
+    if (open && row !== undefined && !(event.target as Element).closest("a, button, input")) open(row);
+  }, []);
+  const keyed = useCallback((event: KeyboardEvent<HTMLTableRowElement>, index: number) => {
+    const row = latest.current.rows[index];
+    if (row !== undefined) latest.current.pressed(event, row, index);
+  }, []);
   const firstOpen = items.find((item) => !isSpan(item.index))?.index;
   const width = columns.reduce((sum, column) => sum + column.width, 0);
 
@@ -136,29 +186,21 @@ export function Table<Row>(props: TableProps<Row>) {
             const row = rows[item.index];
             if (row === undefined) return null;
             const key = rowKey(row);
-            const whole = span?.(row) ?? null;
-            if (whole !== null)
-              return (
-                <tr key={key} data-index={item.index} aria-rowindex={item.index + 2} className={`spans ${props.rowClass?.(row) ?? ""}`} style={{ height: item.size }}>
-                  <td colSpan={columns.length}>{whole}</td>
-                </tr>
-              );
+            const isSelected = selected === undefined ? undefined : selected === key;
             return (
-              <tr
+              <TableRow
                 key={key}
-                data-index={item.index}
-                aria-rowindex={item.index + 2}
-                aria-selected={selected === undefined ? undefined : selected === key}
-                className={`${onOpen ? "opens" : ""} ${props.rowClass?.(row) ?? ""}`}
-                tabIndex={onOpen ? (item.index === firstOpen || selected === key ? 0 : -1) : undefined}
-                style={{ height: item.size }}
-                onClick={(event) => {
-                  if (onOpen && !(event.target as Element).closest("a, button, input")) onOpen(row);
-                }}
-                onKeyDown={(event) => pressed(event, row, item.index)}
-              >
-                {columns.map((column) => <td key={column.key} className={column.align}>{column.cell(row)}</td>)}
-              </tr>
+                row={row}
+                index={item.index}
+                height={item.size}
+                columns={columns as readonly Column<unknown>[]}
+                span={span as RowProps["span"]}
+                kind={`${onOpen ? "opens" : ""} ${props.rowClass?.(row) ?? ""}`}
+                isSelected={isSelected}
+                tabIndex={onOpen ? (item.index === firstOpen || isSelected ? 0 : -1) : undefined}
+                onClick={clicked}
+                onKeyDown={keyed}
+              />
             );
           })}
           {below > 0 && <tr aria-hidden="true" className="spacer"><td colSpan={columns.length} style={{ height: below }} /></tr>}

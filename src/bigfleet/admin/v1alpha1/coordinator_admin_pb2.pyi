@@ -1255,6 +1255,110 @@ class PendingInstruction(_message.Message):
 Global___PendingInstruction: _TypeAlias = PendingInstruction  # noqa: Y015
 
 @_typing.final
+class ListShortfallsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    shard_id: _builtins.str
+    """Empty: of all shards."""
+    limit: _builtins.int
+    """0, and more than 1000: 1000."""
+    def __init__(
+        self,
+        *,
+        shard_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "shard_id", b"shard_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListShortfallsRequest: _TypeAlias = ListShortfallsRequest  # noqa: Y015
+
+@_typing.final
+class ListShortfallsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHORTFALLS_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    UNKNOWN_SHARD_IDS_FIELD_NUMBER: _builtins.int
+    total: _builtins.int
+    """Without the limit."""
+    @_builtins.property
+    def shortfalls(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShortfallView]:
+        """The most urgent first, in the order in which a sweep looks at them."""
+
+    @_builtins.property
+    def unknown_shard_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """They have not synced since this replica leads: what they are short of is unknown."""
+
+    def __init__(
+        self,
+        *,
+        shortfalls: _abc.Iterable[Global___ShortfallView] | None = ...,
+        total: _builtins.int = ...,
+        unknown_shard_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["shortfalls", b"shortfalls", "total", b"total", "unknown_shard_ids", b"unknown_shard_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListShortfallsResponse: _TypeAlias = ListShortfallsResponse  # noqa: Y015
+
+@_typing.final
+class ShortfallView(_message.Message):
+    """As the last sync of its shard told it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    AGE_CYCLES_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TRANSFER_ID_FIELD_NUMBER: _builtins.int
+    SWEPT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    shard_id: _builtins.str
+    profile_fingerprint: _builtins.str
+    priority: _builtins.int
+    age_cycles: _builtins.int
+    transfer_id: _builtins.str
+    """The one under way; empty: none."""
+    swept_unix_nanos: _builtins.int
+    """When the sweep made the reason; 0: no sweep of this leader has looked at it yet."""
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def reason(self) -> _common_pb2.Reason:
+        """Why no transfer is opened for it, or that one is under way."""
+
+    def __init__(
+        self,
+        *,
+        shard_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+        priority: _builtins.int = ...,
+        age_cycles: _builtins.int = ...,
+        reason: _common_pb2.Reason | None = ...,
+        transfer_id: _builtins.str = ...,
+        swept_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "reason", b"reason"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["age_cycles", b"age_cycles", "deficit", b"deficit", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint", "reason", b"reason", "shard_id", b"shard_id", "swept_unix_nanos", b"swept_unix_nanos", "transfer_id", b"transfer_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShortfallView: _TypeAlias = ShortfallView  # noqa: Y015
+
+@_typing.final
 class TailEventsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

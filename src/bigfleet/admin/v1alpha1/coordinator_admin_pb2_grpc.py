@@ -113,6 +113,11 @@ class CoordinatorAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListInstructionsRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListInstructionsResponse.FromString,
                 _registered_method=True)
+        self.ListShortfalls = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.CoordinatorAdmin/ListShortfalls',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListShortfallsRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListShortfallsResponse.FromString,
+                _registered_method=True)
         self.Pause = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.CoordinatorAdmin/Pause',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_common__pb2.PauseRequest.SerializeToString,
@@ -238,6 +243,13 @@ class CoordinatorAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListShortfalls(self, request, context):
+        """What shards are short of, and why the last sweep opened no transfer for it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Pause(self, request, context):
         """Of the whole fleet, of some shards, or of moves between shards only.
         """
@@ -341,6 +353,11 @@ def add_CoordinatorAdminServicer_to_server(servicer, server):
                     servicer.ListInstructions,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListInstructionsRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListInstructionsResponse.SerializeToString,
+            ),
+            'ListShortfalls': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListShortfalls,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListShortfallsRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListShortfallsResponse.SerializeToString,
             ),
             'Pause': grpc.unary_unary_rpc_method_handler(
                     servicer.Pause,
@@ -771,6 +788,33 @@ class CoordinatorAdmin:
             '/bigfleet.admin.v1alpha1.CoordinatorAdmin/ListInstructions',
             bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListInstructionsRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListInstructionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListShortfalls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.CoordinatorAdmin/ListShortfalls',
+            bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListShortfallsRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_coordinator__admin__pb2.ListShortfallsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,6 +59,8 @@ class CoordinatorAdminStub:
     CancelTransfer: _grpc.UnaryUnaryMultiCallable[_coordinator_admin_pb2.CancelTransferRequest, _coordinator_admin_pb2.CancelTransferResponse]
     """Only before the grant."""
     ListInstructions: _grpc.UnaryUnaryMultiCallable[_coordinator_admin_pb2.ListInstructionsRequest, _coordinator_admin_pb2.ListInstructionsResponse]
+    ListShortfalls: _grpc.UnaryUnaryMultiCallable[_coordinator_admin_pb2.ListShortfallsRequest, _coordinator_admin_pb2.ListShortfallsResponse]
+    """What shards are short of, and why the last sweep opened no transfer for it."""
     Pause: _grpc.UnaryUnaryMultiCallable[_common_pb2.PauseRequest, _common_pb2.PauseResponse]
     """Of the whole fleet, of some shards, or of moves between shards only."""
     Resume: _grpc.UnaryUnaryMultiCallable[_common_pb2.ResumeRequest, _common_pb2.ResumeResponse]
@@ -96,6 +98,8 @@ class CoordinatorAdminAsyncStub(CoordinatorAdminStub):
     CancelTransfer: _aio.UnaryUnaryMultiCallable[_coordinator_admin_pb2.CancelTransferRequest, _coordinator_admin_pb2.CancelTransferResponse]  # type: ignore[assignment]
     """Only before the grant."""
     ListInstructions: _aio.UnaryUnaryMultiCallable[_coordinator_admin_pb2.ListInstructionsRequest, _coordinator_admin_pb2.ListInstructionsResponse]  # type: ignore[assignment]
+    ListShortfalls: _aio.UnaryUnaryMultiCallable[_coordinator_admin_pb2.ListShortfallsRequest, _coordinator_admin_pb2.ListShortfallsResponse]  # type: ignore[assignment]
+    """What shards are short of, and why the last sweep opened no transfer for it."""
     Pause: _aio.UnaryUnaryMultiCallable[_common_pb2.PauseRequest, _common_pb2.PauseResponse]  # type: ignore[assignment]
     """Of the whole fleet, of some shards, or of moves between shards only."""
     Resume: _aio.UnaryUnaryMultiCallable[_common_pb2.ResumeRequest, _common_pb2.ResumeResponse]  # type: ignore[assignment]
@@ -220,6 +224,14 @@ class CoordinatorAdminServicer(metaclass=_abc_1.ABCMeta):
         request: _coordinator_admin_pb2.ListInstructionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_coordinator_admin_pb2.ListInstructionsResponse, _abc.Awaitable[_coordinator_admin_pb2.ListInstructionsResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ListShortfalls(
+        self,
+        request: _coordinator_admin_pb2.ListShortfallsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_coordinator_admin_pb2.ListShortfallsResponse, _abc.Awaitable[_coordinator_admin_pb2.ListShortfallsResponse]]:
+        """What shards are short of, and why the last sweep opened no transfer for it."""
 
     @_abc_1.abstractmethod
     def Pause(

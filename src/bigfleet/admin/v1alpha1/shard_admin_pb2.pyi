@@ -388,6 +388,7 @@ class ShardStatus(_message.Message):
     LOST_WAITING_FIELD_NUMBER: _builtins.int
     JOURNAL_ERROR_FIELD_NUMBER: _builtins.int
     DATA_DIR_FIELD_NUMBER: _builtins.int
+    JOURNAL_FIRST_CYCLE_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -429,6 +430,8 @@ class ShardStatus(_message.Message):
     """Why cycles are not recorded now; empty: they are."""
     data_dir: _builtins.str
     """Where the shard keeps state and journal, on its own host."""
+    journal_first_cycle: _builtins.int
+    """Of this epoch, the first cycle that its journal still has; 0: it has none."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -480,10 +483,11 @@ class ShardStatus(_message.Message):
         lost_waiting: _builtins.int = ...,
         journal_error: _builtins.str = ...,
         data_dir: _builtins.str = ...,
+        journal_first_cycle: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "data_dir", b"data_dir", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "journal_error", b"journal_error", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "losses", b"losses", "lost_waiting", b"lost_waiting", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "data_dir", b"data_dir", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "journal_error", b"journal_error", "journal_first_cycle", b"journal_first_cycle", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "losses", b"losses", "lost_waiting", b"lost_waiting", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "verifier_error", b"verifier_error", "verifier_incident", b"verifier_incident", "verifier_incidents", b"verifier_incidents", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -548,6 +552,7 @@ class ProviderStatus(_message.Message):
     LAST_ERROR_FIELD_NUMBER: _builtins.int
     MACHINES_FIELD_NUMBER: _builtins.int
     INCREMENTAL_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     address: _builtins.str
     region: _builtins.str
@@ -556,6 +561,10 @@ class ProviderStatus(_message.Message):
     last_error: _builtins.str
     machines: _builtins.int
     incremental: _builtins.bool
+    @_builtins.property
+    def calls(self) -> Global___ProviderCalls:
+        """Absent: no call has ended within the window."""
+
     def __init__(
         self,
         *,
@@ -567,14 +576,53 @@ class ProviderStatus(_message.Message):
         last_error: _builtins.str = ...,
         machines: _builtins.int = ...,
         incremental: _builtins.bool = ...,
+        calls: Global___ProviderCalls | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "breaker_open", b"breaker_open", "incremental", b"incremental", "last_error", b"last_error", "last_list_unix_nanos", b"last_list_unix_nanos", "machines", b"machines", "name", b"name", "region", b"region"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "breaker_open", b"breaker_open", "calls", b"calls", "incremental", b"incremental", "last_error", b"last_error", "last_list_unix_nanos", b"last_list_unix_nanos", "machines", b"machines", "name", b"name", "region", b"region"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ProviderStatus: _TypeAlias = ProviderStatus  # noqa: Y015
+
+@_typing.final
+class ProviderCalls(_message.Message):
+    """Create, Configure, Drain, Delete and Get of the last minutes, as bigfleet_shard_provider_rpc_seconds
+    has them; Lists are not among them.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WINDOW_SECONDS_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
+    P50_SECONDS_FIELD_NUMBER: _builtins.int
+    P95_SECONDS_FIELD_NUMBER: _builtins.int
+    window_seconds: _builtins.int
+    ended: _builtins.int
+    """Calls that ended."""
+    failed: _builtins.int
+    """Those of them that failed."""
+    p50_seconds: _builtins.float
+    """From the call to its answer, of those that did not fail; 0 and 0 where all failed."""
+    p95_seconds: _builtins.float
+    def __init__(
+        self,
+        *,
+        window_seconds: _builtins.int = ...,
+        ended: _builtins.int = ...,
+        failed: _builtins.int = ...,
+        p50_seconds: _builtins.float = ...,
+        p95_seconds: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "failed", b"failed", "p50_seconds", b"p50_seconds", "p95_seconds", b"p95_seconds", "window_seconds", b"window_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProviderCalls: _TypeAlias = ProviderCalls  # noqa: Y015
 
 @_typing.final
 class CoordinatorLink(_message.Message):
@@ -803,6 +851,7 @@ class ListNeedsRequest(_message.Message):
     NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
     SOURCES_FIELD_NUMBER: _builtins.int
     ROWS_PER_FRAME_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
@@ -811,6 +860,8 @@ class ListNeedsRequest(_message.Message):
     """Only Needs whose id begins so; empty: all."""
     rows_per_frame: _builtins.int
     """More than 1: rows come in `needs`, so many at a time, 256 at most."""
+    cycle: _builtins.int
+    """0: the last finished one; else one of the journal."""
     @_builtins.property
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
@@ -828,10 +879,11 @@ class ListNeedsRequest(_message.Message):
         need_id_prefix: _builtins.str = ...,
         sources: _abc.Iterable[_builtins.str] | None = ...,
         rows_per_frame: _builtins.int = ...,
+        cycle: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "rows_per_frame", b"rows_per_frame", "sources", b"sources", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "cycle", b"cycle", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "rows_per_frame", b"rows_per_frame", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -876,6 +928,7 @@ class ListNeedsHeader(_message.Message):
     TOTAL_NEEDS_FIELD_NUMBER: _builtins.int
     COUNTS_FIELD_NUMBER: _builtins.int
     MATCHING_FIELD_NUMBER: _builtins.int
+    UNJUDGED_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     """0: nothing was computed yet."""
     computed_at_unix_nanos: _builtins.int
@@ -883,6 +936,8 @@ class ListNeedsHeader(_message.Message):
     """Of the cluster or of all, before states and limit."""
     matching: _builtins.int
     """Rows that the states leave, before the limit."""
+    unjudged: _builtins.int
+    """Of the cluster or of all, in a past cycle: whether they were met is not recorded."""
     @_builtins.property
     def counts(self) -> Global___NeedCounts: ...
     def __init__(
@@ -893,10 +948,11 @@ class ListNeedsHeader(_message.Message):
         total_needs: _builtins.int = ...,
         counts: Global___NeedCounts | None = ...,
         matching: _builtins.int = ...,
+        unjudged: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "counts", b"counts", "cycle", b"cycle", "matching", b"matching", "total_needs", b"total_needs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "counts", b"counts", "cycle", b"cycle", "matching", b"matching", "total_needs", b"total_needs", "unjudged", b"unjudged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -916,8 +972,9 @@ class NeedRow(_message.Message):
     FURTHER_REASONS_FIELD_NUMBER: _builtins.int
     SOURCES_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
+    """UNSPECIFIED: of a past cycle; whether pods ran is not recorded."""
     since_unix_nanos: _builtins.int
-    """When it came into its state."""
+    """When it came into its state; 0: not known."""
     remedy: _builtins.str
     """A command to copy, or what a person has to do; empty: nothing."""
     arriving_machines: _builtins.int
@@ -927,9 +984,9 @@ class NeedRow(_message.Message):
     @_builtins.property
     def view(self) -> _shardread_pb2.NeedView: ...
     @_builtins.property
-    def reason(self) -> Global___Reason: ...
+    def reason(self) -> _common_pb2.Reason: ...
     @_builtins.property
-    def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
+    def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reason]:
         """Of a Need that is short: what else stands in its way, after the reason above."""
 
     @_builtins.property
@@ -941,12 +998,12 @@ class NeedRow(_message.Message):
         *,
         view: _shardread_pb2.NeedView | None = ...,
         state: Global___NeedState.ValueType = ...,
-        reason: Global___Reason | None = ...,
+        reason: _common_pb2.Reason | None = ...,
         since_unix_nanos: _builtins.int = ...,
         remedy: _builtins.str = ...,
         arriving_machines: _builtins.int = ...,
         stuck_pods: _builtins.int = ...,
-        further_reasons: _abc.Iterable[Global___Reason] | None = ...,
+        further_reasons: _abc.Iterable[_common_pb2.Reason] | None = ...,
         sources: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
@@ -993,62 +1050,6 @@ class DumpFleetResponse(_message.Message):
 Global___DumpFleetResponse: _TypeAlias = DumpFleetResponse  # noqa: Y015
 
 @_typing.final
-class Reason(_message.Message):
-    """Why something is as it is."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    @_typing.final
-    class FactsEntry(_message.Message):
-        DESCRIPTOR: _descriptor.Descriptor
-
-        KEY_FIELD_NUMBER: _builtins.int
-        VALUE_FIELD_NUMBER: _builtins.int
-        key: _builtins.str
-        value: _builtins.str
-        def __init__(
-            self,
-            *,
-            key: _builtins.str = ...,
-            value: _builtins.str = ...,
-        ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
-        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-        def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-    CODE_FIELD_NUMBER: _builtins.int
-    TEXT_FIELD_NUMBER: _builtins.int
-    FACTS_FIELD_NUMBER: _builtins.int
-    REFS_FIELD_NUMBER: _builtins.int
-    code: _builtins.str
-    """Stable and dotted."""
-    text: _builtins.str
-    """One sentence, made from the facts."""
-    @_builtins.property
-    def facts(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
-    @_builtins.property
-    def refs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Object names such as machine/od-0117."""
-
-    def __init__(
-        self,
-        *,
-        code: _builtins.str = ...,
-        text: _builtins.str = ...,
-        facts: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
-        refs: _abc.Iterable[_builtins.str] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "facts", b"facts", "refs", b"refs", "text", b"text"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___Reason: _TypeAlias = Reason  # noqa: Y015
-
-@_typing.final
 class ListMachinesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1059,15 +1060,23 @@ class ListMachinesRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     AFTER_ID_FIELD_NUMBER: _builtins.int
     ROWS_PER_FRAME_FIELD_NUMBER: _builtins.int
+    SORT_FIELD_NUMBER: _builtins.int
+    DESCENDING_FIELD_NUMBER: _builtins.int
+    AFTER_VALUE_FIELD_NUMBER: _builtins.int
     failed_cause: _builtins.str
     only_pending: _builtins.bool
     only_unseen: _builtins.bool
     limit: _builtins.int
     """0: no cap."""
     after_id: _builtins.str
-    """Only greater ids."""
+    """Only machines after this one."""
     rows_per_frame: _builtins.int
     """More than 1: rows come in `machines`, so many at a time, 256 at most."""
+    sort: _builtins.str
+    """name, state, cluster, type, zone, price or since, then by name; empty: name."""
+    descending: _builtins.bool
+    after_value: _builtins.str
+    """With after_id, in another order than by name: what the machine was listed by."""
     @_builtins.property
     def selector(self) -> _common_pb2.MachineSelector: ...
     def __init__(
@@ -1080,10 +1089,13 @@ class ListMachinesRequest(_message.Message):
         limit: _builtins.int = ...,
         after_id: _builtins.str = ...,
         rows_per_frame: _builtins.int = ...,
+        sort: _builtins.str = ...,
+        descending: _builtins.bool = ...,
+        after_value: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["selector", b"selector"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "failed_cause", b"failed_cause", "limit", b"limit", "only_pending", b"only_pending", "only_unseen", b"only_unseen", "rows_per_frame", b"rows_per_frame", "selector", b"selector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "after_value", b"after_value", "descending", b"descending", "failed_cause", b"failed_cause", "limit", b"limit", "only_pending", b"only_pending", "only_unseen", b"only_unseen", "rows_per_frame", b"rows_per_frame", "selector", b"selector", "sort", b"sort"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1514,23 +1526,58 @@ class ListDecisionsResponse(_message.Message):
 
     DECISIONS_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
+    DETAILS_FIELD_NUMBER: _builtins.int
     truncated: _builtins.bool
     """Older ones match, or are no longer remembered."""
     @_builtins.property
     def decisions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]: ...
+    @_builtins.property
+    def details(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecisionDetail]:
+        """One for each of the decisions, in their order."""
+
     def __init__(
         self,
         *,
         decisions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
         truncated: _builtins.bool = ...,
+        details: _abc.Iterable[Global___DecisionDetail] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "details", b"details", "truncated", b"truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListDecisionsResponse: _TypeAlias = ListDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class DecisionDetail(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASONS_FIELD_NUMBER: _builtins.int
+    BILL_CHANGE_KNOWN_FIELD_NUMBER: _builtins.int
+    BILL_CHANGE_PER_HOUR_FIELD_NUMBER: _builtins.int
+    bill_change_known: _builtins.bool
+    """Dollars by which the bill changes when it is done; means something only where it is known."""
+    bill_change_per_hour: _builtins.float
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reason]:
+        """The deciding one first, which may be the rail that holds it back; none: they are not told."""
+
+    def __init__(
+        self,
+        *,
+        reasons: _abc.Iterable[_common_pb2.Reason] | None = ...,
+        bill_change_known: _builtins.bool = ...,
+        bill_change_per_hour: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bill_change_known", b"bill_change_known", "bill_change_per_hour", b"bill_change_per_hour", "reasons", b"reasons"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DecisionDetail: _TypeAlias = DecisionDetail  # noqa: Y015
 
 @_typing.final
 class GetCycleRequest(_message.Message):
@@ -1562,6 +1609,26 @@ Global___GetCycleRequest: _TypeAlias = GetCycleRequest  # noqa: Y015
 class GetCycleResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class PhaseNanosEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     CYCLE_FIELD_NUMBER: _builtins.int
     AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     ACTIONS_FIELD_NUMBER: _builtins.int
@@ -1569,6 +1636,8 @@ class GetCycleResponse(_message.Message):
     MACHINES_FIELD_NUMBER: _builtins.int
     NEEDS_FIELD_NUMBER: _builtins.int
     UNSATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
+    DETAILS_FIELD_NUMBER: _builtins.int
+    PHASE_NANOS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     at_unix_nanos: _builtins.int
     total_actions: _builtins.int
@@ -1578,6 +1647,14 @@ class GetCycleResponse(_message.Message):
     @_builtins.property
     def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
         """In order of emission."""
+
+    @_builtins.property
+    def details(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecisionDetail]:
+        """One for each of the actions, in their order."""
+
+    @_builtins.property
+    def phase_nanos(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Nanoseconds that each part of it took; empty: they are not told."""
 
     def __init__(
         self,
@@ -1589,10 +1666,12 @@ class GetCycleResponse(_message.Message):
         machines: _builtins.int = ...,
         needs: _builtins.int = ...,
         unsatisfied_needs: _builtins.int = ...,
+        details: _abc.Iterable[Global___DecisionDetail] | None = ...,
+        phase_nanos: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "machines", b"machines", "needs", b"needs", "total_actions", b"total_actions", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "details", b"details", "machines", b"machines", "needs", b"needs", "phase_nanos", b"phase_nanos", "total_actions", b"total_actions", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2485,6 +2564,7 @@ class ClusterReport(_message.Message):
     ASK_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
     SOURCES_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -2534,6 +2614,10 @@ class ClusterReport(_message.Message):
     def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedSources]:
         """Needs that not only pods ask for; all others are the pods'."""
 
+    @_builtins.property
+    def pods(self) -> Global___PodCounts:
+        """Absent: they are not counted."""
+
     def __init__(
         self,
         *,
@@ -2554,14 +2638,41 @@ class ClusterReport(_message.Message):
         ask: _abc.Iterable[Global___AskedNeed] | None = ...,
         refused: _abc.Iterable[Global___RefusedReclaim] | None = ...,
         sources: _abc.Iterable[Global___NeedSources] | None = ...,
+        pods: Global___PodCounts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pods", b"pods"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "sources", b"sources", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods", b"pods", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "sources", b"sources", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class PodCounts(_message.Message):
+    """Pods of a cluster, without those of DaemonSets."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUNNING_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    running: _builtins.int
+    """On a Node, and not ended."""
+    waiting: _builtins.int
+    """Without a Node."""
+    def __init__(
+        self,
+        *,
+        running: _builtins.int = ...,
+        waiting: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["running", b"running", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PodCounts: _TypeAlias = PodCounts  # noqa: Y015
 
 @_typing.final
 class NeedSources(_message.Message):
@@ -3665,6 +3776,8 @@ class WhatIfRequest(_message.Message):
     INCLUDE_ACTIONS_FIELD_NUMBER: _builtins.int
     SETTLE_FIELD_NUMBER: _builtins.int
     LATENCIES_FIELD_NUMBER: _builtins.int
+    SWEEP_FIELD_NUMBER: _builtins.int
+    INCLUDE_MACHINES_FIELD_NUMBER: _builtins.int
     base_cycle: _builtins.int
     """0: the last finished cycle."""
     cycles: _builtins.int
@@ -3673,6 +3786,8 @@ class WhatIfRequest(_message.Message):
     include_actions: _builtins.bool
     settle: _builtins.bool
     """Both sides go on, in virtual time, until two cycles in a row are quiet or 200 are decided."""
+    include_machines: _builtins.bool
+    """Which machines go, and which both sides treat differently."""
     @_builtins.property
     def edits(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfEdit]:
         """Applied in this order."""
@@ -3681,6 +3796,12 @@ class WhatIfRequest(_message.Message):
     def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """How long steps take: `create`, `configure`, `drain` or `delete`, or one of them for a capacity
         type (`create.Spot`), with a duration such as `40s`. Those not given are assumed. At most 32.
+        """
+
+    @_builtins.property
+    def sweep(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Beside the answer, one for each value of at most two axes, such as `demand.ml=1.0:2.0:0.1`; at
+        most 400 values in all.
         """
 
     def __init__(
@@ -3693,10 +3814,12 @@ class WhatIfRequest(_message.Message):
         include_actions: _builtins.bool = ...,
         settle: _builtins.bool = ...,
         latencies: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        sweep: _abc.Iterable[_builtins.str] | None = ...,
+        include_machines: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_cycle", b"base_cycle", "cycles", b"cycles", "edits", b"edits", "include_actions", b"include_actions", "latencies", b"latencies", "settle", b"settle", "step_seconds", b"step_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_cycle", b"base_cycle", "cycles", b"cycles", "edits", b"edits", "include_actions", b"include_actions", "include_machines", b"include_machines", "latencies", b"latencies", "settle", b"settle", "step_seconds", b"step_seconds", "sweep", b"sweep"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4003,6 +4126,8 @@ class WhatIfResponse(_message.Message):
     REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
     ADDED_FIELD_NUMBER: _builtins.int
     SETTLING_FIELD_NUMBER: _builtins.int
+    SWEEP_FIELD_NUMBER: _builtins.int
+    FATES_FIELD_NUMBER: _builtins.int
     cycle: _builtins.str
     newly_unmet_count: _builtins.int
     newly_met_count: _builtins.int
@@ -4037,6 +4162,14 @@ class WhatIfResponse(_message.Message):
     def settling(self) -> Global___WhatIfSettling:
         """Where settle was asked for."""
 
+    @_builtins.property
+    def sweep(self) -> Global___WhatIfSweep:
+        """Where a sweep was asked for."""
+
+    @_builtins.property
+    def fates(self) -> Global___WhatIfFates:
+        """Where machines were asked for."""
+
     def __init__(
         self,
         *,
@@ -4055,14 +4188,163 @@ class WhatIfResponse(_message.Message):
         removed_machines: _builtins.int = ...,
         added: _abc.Iterable[Global___AddedNeed] | None = ...,
         settling: Global___WhatIfSettling | None = ...,
+        sweep: Global___WhatIfSweep | None = ...,
+        fates: Global___WhatIfFates | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "settling", b"settling"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "changed", b"changed", "fates", b"fates", "settling", b"settling", "sweep", b"sweep"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "settling", b"settling", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "base", b"base", "changed", b"changed", "clusters", b"clusters", "cycle", b"cycle", "diff", b"diff", "fates", b"fates", "moved", b"moved", "newly_met", b"newly_met", "newly_met_count", b"newly_met_count", "newly_unmet", b"newly_unmet", "newly_unmet_count", b"newly_unmet_count", "overlay", b"overlay", "removed_machines", b"removed_machines", "settling", b"settling", "sweep", b"sweep", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WhatIfResponse: _TypeAlias = WhatIfResponse  # noqa: Y015
+
+@_typing.final
+class WhatIfSweep(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AXES_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def axes(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfAxis]: ...
+    @_builtins.property
+    def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfPoint]:
+        """The last axis moves fastest. Fewer than the values have combinations: the time was up."""
+
+    def __init__(
+        self,
+        *,
+        axes: _abc.Iterable[Global___WhatIfAxis] | None = ...,
+        points: _abc.Iterable[Global___WhatIfPoint] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes", "points", b"points"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfSweep: _TypeAlias = WhatIfSweep  # noqa: Y015
+
+@_typing.final
+class WhatIfAxis(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """As it stands before the values: `demand.ml`."""
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Ascending."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        values: _abc.Iterable[_builtins.float] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfAxis: _TypeAlias = WhatIfAxis  # noqa: Y015
+
+@_typing.final
+class WhatIfPoint(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUES_FIELD_NUMBER: _builtins.int
+    ANSWER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """One for each axis."""
+
+    @_builtins.property
+    def answer(self) -> Global___WhatIfResponse:
+        """Without clusters, Needs, moves and added Needs; of its overlay and warnings only what the
+        response as a whole does not have.
+        """
+
+    def __init__(
+        self,
+        *,
+        values: _abc.Iterable[_builtins.float] | None = ...,
+        answer: Global___WhatIfResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfPoint: _TypeAlias = WhatIfPoint  # noqa: Y015
+
+@_typing.final
+class WhatIfFates(_message.Message):
+    """Machines whose fate the edits change: of one cycle, where the sides settle of the first one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___WhatIfFate]:
+        """Largest first."""
+
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___WhatIfFate] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfFates: _TypeAlias = WhatIfFates  # noqa: Y015
+
+@_typing.final
+class WhatIfFate(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REMOVED_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    BEFORE_CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    AFTER_CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    MACHINE_IDS_FIELD_NUMBER: _builtins.int
+    removed: _builtins.bool
+    """The edits take them away; what would be done with them follows in `before`."""
+    before: _builtins.str
+    """Kind of action, empty where nothing is done with them."""
+    before_cluster_id: _builtins.str
+    after: _builtins.str
+    after_cluster_id: _builtins.str
+    machines: _builtins.int
+    """All of them; the ids are cut at 20,000 of an answer."""
+    @_builtins.property
+    def machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        removed: _builtins.bool = ...,
+        before: _builtins.str = ...,
+        before_cluster_id: _builtins.str = ...,
+        after: _builtins.str = ...,
+        after_cluster_id: _builtins.str = ...,
+        machines: _builtins.int = ...,
+        machine_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "after_cluster_id", b"after_cluster_id", "before", b"before", "before_cluster_id", b"before_cluster_id", "machine_ids", b"machine_ids", "machines", b"machines", "removed", b"removed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhatIfFate: _TypeAlias = WhatIfFate  # noqa: Y015
 
 @_typing.final
 class WhatIfSettling(_message.Message):
@@ -4612,7 +4894,7 @@ class ExplainNeedResponse(_message.Message):
     @_builtins.property
     def reservations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reservation]: ...
     @_builtins.property
-    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reason]:
         """The deciding one first."""
 
     @_builtins.property
@@ -4639,7 +4921,7 @@ class ExplainNeedResponse(_message.Message):
         competitors: _abc.Iterable[Global___Competitor] | None = ...,
         victims: _abc.Iterable[Global___VictimVerdict] | None = ...,
         reservations: _abc.Iterable[_common_pb2.Reservation] | None = ...,
-        reasons: _abc.Iterable[Global___Reason] | None = ...,
+        reasons: _abc.Iterable[_common_pb2.Reason] | None = ...,
         rejects: _abc.Iterable[Global___RejectCount] | None = ...,
         machines: _builtins.int = ...,
         need_id: _builtins.str = ...,
@@ -5542,6 +5824,7 @@ class ShardOverview(_message.Message):
     FIGURES_FIELD_NUMBER: _builtins.int
     THRASH_FINDINGS_FIELD_NUMBER: _builtins.int
     CLUSTERS_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
     thrash_findings: _builtins.int
     @_builtins.property
     def status(self) -> Global___ShardStatus: ...
@@ -5555,6 +5838,10 @@ class ShardOverview(_message.Message):
     def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Clusters with a session, now or before."""
 
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClusterPods]:
+        """Of those whose operators count them now."""
+
     def __init__(
         self,
         *,
@@ -5564,32 +5851,68 @@ class ShardOverview(_message.Message):
         figures: Global___GetFiguresResponse | None = ...,
         thrash_findings: _builtins.int = ...,
         clusters: _abc.Iterable[_builtins.str] | None = ...,
+        pods: _abc.Iterable[Global___ClusterPods] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "quarantines", b"quarantines", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "pods", b"pods", "quarantines", b"quarantines", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ShardOverview: _TypeAlias = ShardOverview  # noqa: Y015
 
 @_typing.final
+class ClusterPods(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    RUNNING_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    STUCK_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    running: _builtins.int
+    waiting: _builtins.int
+    stuck: _builtins.int
+    """Of those that wait: the machines of their Needs are there."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        running: _builtins.int = ...,
+        waiting: _builtins.int = ...,
+        stuck: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "running", b"running", "stuck", b"stuck", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClusterPods: _TypeAlias = ClusterPods  # noqa: Y015
+
+@_typing.final
 class DecisionChanges(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DECISIONS_FIELD_NUMBER: _builtins.int
+    DETAILS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def decisions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
         """New ones, and those whose outcome is known now; newest last."""
+
+    @_builtins.property
+    def details(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecisionDetail]:
+        """One for each of the decisions, in their order."""
 
     def __init__(
         self,
         *,
         decisions: _abc.Iterable[_common_pb2.ActionView] | None = ...,
+        details: _abc.Iterable[Global___DecisionDetail] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "details", b"details"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

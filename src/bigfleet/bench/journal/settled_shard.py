@@ -23,6 +23,7 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.heap import return_freed_memory
 from bigfleet.edge.log_lines import open_log
+from bigfleet.edge.thread_turns import take_quick_turns
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
@@ -116,6 +117,7 @@ async def _served(settings: ShardSettings, shape: str, scale: float) -> None:
     process.state.taken()
     fleet = ChurningFleet(workload, parts.machines.inventory, parts.needs)
     watch = CycleWatch(process.state)
+    take_quick_turns()
     await process.start()
     beside = [
         asyncio.create_task(each)

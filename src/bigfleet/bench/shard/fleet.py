@@ -20,6 +20,7 @@ from bigfleet.wire.rollups import rollup_bytes
 
 TYPES = ("c6i.4xlarge", "m6i.4xlarge", "n2-standard-16", "r6i.4xlarge", "c7g.4xlarge")
 ZONES = ("a", "b", "c")
+_NO_TYPE = "none-such.metal"
 _CPU, _MEMORY = 16_000, 64 * 2**30
 _SHAPE = {"cpu": "16", "memory": "64Gi"}
 _UNIT = Resources.of({"cpu": 4_000, "memory": 16 * 2**30})
@@ -37,6 +38,8 @@ class ShardScale:
     rollups_per_second: float
     #: How long each phase is watched.
     seconds: float
+    #: Needs of each cluster beside those, for machines that there are none of.
+    short: int = 0
 
     @property
     def bound(self) -> int:
@@ -86,6 +89,9 @@ def rollup(scale: ShardScale, cluster: int, variant: int, more: int, at: int) ->
         shown = 1 + variant // scale.rows % _VARIANTS if row == moved else 0
         wanted = machines + (more if row == 0 else 0)
         pieces.append(_row_bytes(_type(cluster, row), row, wanted, shown))
+    for row in range(scale.short):
+        # Of all priorities: a page of the first Needs has some of both.
+        pieces.append(_row_bytes(_NO_TYPE, row * scale.rows // scale.short, 1, 0))
     return b"".join(pieces)
 
 

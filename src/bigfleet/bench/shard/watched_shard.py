@@ -6,6 +6,7 @@ Asked by a line on its standard input, the process tells what it saw since it wa
 import asyncio
 import json
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from bigfleet.bench.processes import answer_lines
@@ -14,6 +15,7 @@ from bigfleet.bench.shard.loop_watch import LoopWatch
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.log_lines import open_log
+from bigfleet.edge.thread_turns import take_quick_turns
 from bigfleet.process import MakePage, real_context
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.shard.settings import ShardSettings
@@ -84,22 +86,40 @@ class WatchedShard:
         }
 
 
-async def _served(settings: ShardSettings, make_page: MakePage | None) -> None:
+async def _served(
+    settings: ShardSettings,
+    make_page: MakePage | None,
+    told: Callable[[], Mapping[str, object]],
+    hear: Callable[[str], None],
+) -> None:
     clock = RealClock()
     log = open_log(sys.stderr, "shard", clock.now, text=True, level="warning")
     process = ShardProcess(settings, real_context(log, None, "", make_page))
     watch = LoopWatch()
     watch.start()
     watched = WatchedShard(process, watch)
+    take_quick_turns()
     await process.start()
     beside = [asyncio.create_task(watched.follow()), asyncio.create_task(collect_rarely(clock))]
-    await answer_lines(watched.told, watched.hear)
+
+    def hear_both(line: str) -> None:
+        watched.hear(line)
+        hear(line)
+
+    await answer_lines(lambda: {**watched.told(), **told()}, hear_both)
     for task in beside:
         task.cancel()
 
 
-def main(make_page: MakePage | None = None) -> None:
-    """Arguments: the data dir, the provider's address, seconds between two cycles at rest."""
+def main(
+    make_page: MakePage | None = None,
+    told: Callable[[], Mapping[str, object]] = dict,
+    hear: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Arguments: the data dir, the provider's address, seconds between two cycles at rest.
+
+    `told`: what is told beside what the shard has seen; `hear`: is told every line too.
+    """
     data_dir, provider, cycle_interval = sys.argv[1:]
     settings = ShardSettings(
         listen="127.0.0.1:0",
@@ -108,4 +128,4 @@ def main(make_page: MakePage | None = None) -> None:
         provider_addr=(f"bench={provider}",),
         cycle_interval=json.loads(cycle_interval),
     )
-    asyncio.run(_served(settings, make_page))
+    asyncio.run(_served(settings, make_page, told, hear))

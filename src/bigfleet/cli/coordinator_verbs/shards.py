@@ -19,6 +19,7 @@ from bigfleet.cli.connections import (
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
 from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.coordinator_verbs.instructions import instructions
+from bigfleet.cli.coordinator_verbs.shortfalls import shortfalls
 from bigfleet.cli.coordinator_verbs.transfers import cancel, transfers
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import SHARD
@@ -41,11 +42,12 @@ LIVE = "live"
 
 @click.group(cls=DefaultVerb)
 def shards() -> None:
-    """The shards of a fleet, machines that move between them, and instructions they wait for.
+    """The shards of a fleet, what they are short of, and machines that move between them.
 
     \b
     Examples:
       bigfleet shards
+      bigfleet shards shortfalls
       bigfleet shards transfers --all
       bigfleet shards instructions shard-1
       bigfleet shards cancel 7f3a --reason "the shortage is over"
@@ -191,3 +193,4 @@ async def _sign_of_life(connection: CoordinatorConnection, entry: "ShardEntry") 
 shards.add_command(transfers)
 shards.add_command(cancel)
 shards.add_command(instructions)
+shards.add_command(shortfalls)

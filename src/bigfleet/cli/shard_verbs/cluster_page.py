@@ -151,6 +151,8 @@ def _show_report(page: "Page", session: "SessionView") -> None:
     nodes = f"{report.nodes_ready} of {counted(report.nodes, 'Node')} ready"
     missing = f", {counted(report.nodes_missing, 'machine')} without Node"
     page.say(f"{nodes}{missing if report.nodes_missing else ''}{old}")
+    if (pods := session.pods) is not None:
+        page.say(f"{counted(pods.running, 'pod')} running, {pods.waiting:,} waiting")
     waiting = report.pods_covered_not_placed
     if waiting:
         page.say(f"{counted(waiting, 'pod')} wait although machines serve their Need:")

@@ -343,7 +343,8 @@ async def _look(shard: Clients) -> ServedClusters:
     asked = await listed_needs(shard, unmet=True)
     of_state: Counter[tuple[str, NeedState]] | None = None
     if isinstance(asked, NeedListing):
-        of_state = Counter((row.view.need.cluster, row.state) for row in asked.rows)
+        judged = ((row.view.need.cluster, row.state) for row in asked.rows)
+        of_state = Counter((cluster, state) for cluster, state in judged if state is not None)
         unmet = Counter(row.view.need.cluster for row in asked.rows)
     else:
         unmet = Counter(view.need.cluster for view in asked.needs if not view.satisfied)

@@ -104,7 +104,7 @@ def _description(
     title = machines_title(serving, f"of cluster {need.cluster} serve it")
     return Description(
         name,
-        f"{name} is {row.state.label}, for {since_text(row.since, connection.now)}; "
+        f"{name} is {row.state_label}, for {since_text(row.since, connection.now)}; "
         f"priority {need.profile.priority}, {resources_text(need.aggregate.texts())}",
         _facts(told, next(iter(answers.said))),
         {**row_document(row), "machineIds": [view.machine.id for view in serving]},

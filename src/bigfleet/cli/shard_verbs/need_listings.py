@@ -34,7 +34,7 @@ class ShownNeed:
     @property
     def status(self) -> str:
         if self.row is not None:
-            return self.row.state.label
+            return self.row.state_label
         return "planned" if self.view.satisfied else "parked" if self.view.parked else "unmet"
 
     @property

@@ -148,7 +148,7 @@ def rows_table(rows: "Sequence[NeedRow]", now: "Instant") -> "Table":
         deficit = "" if view.satisfied else resources_text(view.deficit.positive().texts())
         table.add_row(
             *identity_cells(view),
-            cell(row.state.label, STYLES.get(row.state.label, "")),
+            cell(row.state_label, STYLES.get(row.state_label, "")),
             cell(deficit),
             cell("" if met else view.unmet_reason if short else row.reason.code),
             cell("" if met else since_text(row.since, now)),

@@ -115,7 +115,7 @@ def _show(connection: Connection, found: "list[ReportView]", silent: list[str]) 
     for shard in silent:
         table.add_row(cell(shard), *([cell("")] * (len(_NUMBERS) + 3)))
     page.show(table)
-    _show_shortfalls(page, found)
+    _show_shortfalls(page, found, several=len(found) + len(silent) > 1)
     page.write()
 
 
@@ -137,7 +137,7 @@ def counts_text(count_of: Mapping[str, int]) -> str:
     return f"{said} and {len(ranked) - _NAMED} more" if len(ranked) > _NAMED else said
 
 
-def _show_shortfalls(page: "Page", found: "list[ReportView]") -> None:
+def _show_shortfalls(page: "Page", found: "list[ReportView]", *, several: bool) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.reasons import resources_text
 
@@ -151,9 +151,15 @@ def _show_shortfalls(page: "Page", found: "list[ReportView]") -> None:
         deficit = resources_text(one.deficit.texts())
         table.add_row(cell(shard), cell(one.priority), cell(deficit), cell(one.age_cycles))
     page.show(table)
+    notes = []
     if len(short) > _SHORTFALLS:
+        notes.append(f"{_SHORTFALLS} of {len(short):,} shortfalls shown; -o json has all")
+    if several:
+        notes.append("bigfleet shards shortfalls says why no other shard helps")
+    if notes:
         page.say("")
-        page.say(f"{_SHORTFALLS} of {len(short):,} shortfalls shown; -o json has all")
+    for note in notes:
+        page.say(note)
 
 
 def _urgency(shortfall: "tuple[str, ReportedShortfall]") -> tuple[int, int, str]:

@@ -23,7 +23,7 @@ from bigfleet.coordinator.membership import (
     reports,
     shard_sync,
 )
-from bigfleet.coordinator.rebalancing import quotas, transfers
+from bigfleet.coordinator.rebalancing import quotas, shortfall_views, transfers
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import (
@@ -36,6 +36,7 @@ from bigfleet.model.coordination import (
     QuotaAllocation,
     ReportView,
     ShardEntry,
+    ShortfallList,
     SyncReply,
     SyncRequest,
     Transfer,
@@ -277,6 +278,9 @@ class AdminAnswers(_Answers):
 
     async def instructions(self, shard: str) -> Sequence[PendingInstruction]:
         return instructions.pending(self._leading.book(), shard)
+
+    async def shortfalls(self, shard: str, limit: int) -> ShortfallList:
+        return shortfall_views.shortfalls(self._leading.book(), shard, limit)
 
     # -- pauses ----------------------------------------------------------------------------------
 

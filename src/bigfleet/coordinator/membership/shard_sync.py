@@ -124,7 +124,7 @@ def _remember(book: Book, shard: str, request: SyncRequest, at: Instant) -> None
         }
     )
     rules = book.settings.rebalance
-    memory.shortages = shortages.judged(request.shortfalls, memory.streaks, rules)
+    memory.is_short_of(shortages.judged(request.shortfalls, memory.streaks, rules))
 
 
 def _backoffs(book: Book, row: ShardRow, at: Instant) -> tuple[OfferingBackoff, ...]:

@@ -35,6 +35,7 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.requirements import Requirement
 
 PREFIX = "rebalance."
+OPEN = f"{PREFIX}open"
 
 
 def layer_of(reason: Reason) -> str:
@@ -65,7 +66,11 @@ def why_not_receiving(scene: Scene, shard: str) -> Reason | None:
 def why_not_alone(scene: Scene, shard: str, fingerprint: str) -> Reason | None:
     """One transfer at a time: the next one is for what this one leaves."""
     transfer = scene.open_for.get((shard, fingerprint))
-    return Reason("rebalance.open", {"transfer": transfer}) if transfer is not None else None
+    return is_open(transfer) if transfer is not None else None
+
+
+def is_open(transfer: str) -> Reason:
+    return Reason(OPEN, {"transfer": transfer})
 
 
 def why_not_rested(scene: Scene, shard: str, fingerprint: str) -> Reason | None:
@@ -74,8 +79,10 @@ def why_not_rested(scene: Scene, shard: str, fingerprint: str) -> Reason | None:
 
 def why_not_progressing(scene: Scene, shard: str, fingerprint: str) -> Reason | None:
     row = scene.draft.cooldowns.get(stop_scope(shard, fingerprint))
-    if row is None or row.until <= scene.at:
-        return None
+    return is_stopped(scene, row) if row is not None and row.until > scene.at else None
+
+
+def is_stopped(scene: Scene, row: CooldownRow) -> Reason:
     left = seconds_left(row.until, scene.at)
     return Reason("rebalance.progress", {"count": row.count, "left": left})
 

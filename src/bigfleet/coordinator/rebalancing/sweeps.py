@@ -38,6 +38,7 @@ LAYERS = (
     "open",
     "cooldown",
     "progress",
+    "sweep",
     "donor",
     "declined",
     "direction",
@@ -73,9 +74,11 @@ class Sweep:
         for shard, fingerprint in self._all[self._place : self._place + most]:
             self._place += 1
             # As the shard tells it now: it may have synced since the sweep began.
-            row = layers.shortages(scene, shard).by_fingerprint.get(fingerprint)
-            if row is not None and (reason := off or self._help(scene, shard, row)) is not None:
-                self._blocked[layers.layer_of(reason)] += 1
+            memory = book.shards.get(shard)
+            row = memory.shortages.by_fingerprint.get(fingerprint) if memory is not None else None
+            if memory is not None and row is not None:
+                memory.swept[fingerprint] = self._swept(scene, shard, row, off)
+                memory.swept_at = scene.at
             if most == PIECE and len(scene.ranked) - known >= SHAPES:
                 break
         self._rows += draft.size
@@ -85,7 +88,15 @@ class Sweep:
             book.counts.set("rebalance_blocked", self._blocked[layer], layer=layer)
         return True
 
-    def _help(self, scene: Scene, shard: str, row: Shortage) -> Reason | None:
+    def _swept(self, scene: Scene, shard: str, row: Shortage, off: Reason | None) -> Reason:
+        """What people are told of it until the next sweep."""
+        made = off or self._help(scene, shard, row)
+        if isinstance(made, TransferRow):
+            return layers.is_open(made.transfer.id)
+        self._blocked[layers.layer_of(made)] += 1
+        return made
+
+    def _help(self, scene: Scene, shard: str, row: Shortage) -> TransferRow | Reason:
         """Opens a transfer for it, or says what speaks against it."""
         fingerprint = row.shortfall.fingerprint
         reason = (
@@ -98,14 +109,11 @@ class Sweep:
         if reason is not None:
             return reason
         if self._rows + scene.draft.size >= MOST_ROWS:
-            # The next sweep is for it; nothing speaks against it but the size of a sweep.
-            return None
+            return Reason("rebalance.sweep", {"rows": MOST_ROWS})
         stalls = layers.stalls_of(scene, shard, row.shortfall)
         if stalls >= scene.rules.stall_limit:
-            _stop(scene, shard, row.shortfall, stalls)
-            return layers.why_not_progressing(scene, shard, fingerprint)
-        opened = open_transfer(scene, TransferRequest(shard, row.shortfall, stalls))
-        return opened if isinstance(opened, Reason) else None
+            return _stop(scene, shard, row.shortfall, stalls)
+        return open_transfer(scene, TransferRequest(shard, row.shortfall, stalls))
 
 
 def sweep(book: Book, draft: Draft) -> None:
@@ -138,7 +146,7 @@ def _by_urgency(scene: Scene) -> list[tuple[str, str]]:
     return [pair for urgency in sorted(alike) for pair in alike[urgency]]
 
 
-def _stop(scene: Scene, shard: str, shortfall: ShortfallDetail, stalls: int) -> None:
+def _stop(scene: Scene, shard: str, shortfall: ShortfallDetail, stalls: int) -> Reason:
     """Machines keep coming and it stays as short as it was: a person must look."""
     rest = scene.rules.stall_rest
     short = resources_text(shortfall.deficit.positive().texts())
@@ -149,10 +157,10 @@ def _stop(scene: Scene, shard: str, shortfall: ShortfallDetail, stalls: int) -> 
     )
     scope = stop_scope(shard, shortfall.fingerprint)
     until = scene.at + nanoseconds(rest)
-    scene.draft.cooldowns.put(
-        CooldownRow(scope, until=until, count=stalls, shard=shard, reason=text)
-    )
+    row = CooldownRow(scope, until=until, count=stalls, shard=shard, reason=text)
+    scene.draft.cooldowns.put(row)
     scene.draft.note("alert", shard, text)
+    return layers.is_stopped(scene, row)
 
 
 # -- what is overdue -----------------------------------------------------------------------------

@@ -148,6 +148,7 @@ class ClusterReporter:
             self._demand.stuck(),
             self._demand.asks(),
             self._drains.refused(),
+            cluster_cache.pods_on_nodes.counts if cluster_cache.pods_are_fresh(at) else None,
         )
         look = self.unplaced_pods.look(sight, at)
         self._counts.set("covered_not_placed", len(look.covered))

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 from bigfleet import compiling
 from bigfleet.compiling import seconds_spent
@@ -25,6 +26,14 @@ from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
 
 
+class StandsStill(Protocol):
+    """Work of other processes that gives a cycle the machine."""
+
+    def hold(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+
 class Cycles:
     def __init__(
         self,
@@ -35,8 +44,10 @@ class Cycles:
         compiled_for: Callable[[], float] = seconds_spent,
         journal: JournalWriter | None = None,
         feed: EventFeed | None = None,
+        beside: StandsStill | None = None,
     ) -> None:
         self._state = state
+        self._beside = beside
         self._journal = journal
         self._feed = feed
         self._outlet = outlet
@@ -62,6 +73,17 @@ class Cycles:
 
     async def once(self) -> None:
         """One cycle; its failure is an event like its end."""
+        beside = self._beside
+        if beside is None:
+            await self._once()
+            return
+        beside.hold()
+        try:
+            await self._once()
+        finally:
+            beside.go_on()
+
+    async def _once(self) -> None:
         state, outlet = self._state, self._outlet
         self._woken.clear()
         began = self._stopwatch()

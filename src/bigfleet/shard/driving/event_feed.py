@@ -38,8 +38,8 @@ MOST_WATCHERS = 16
 MOST_WAITING = 64
 #: Seconds between two makings: pages are told four times a second at most.
 SHORTEST_GAP = 0.2
-#: Changed Needs that are told one by one.
-MOST_NEEDS = 500
+#: Changed Needs that are told one by one: what a loop writes and reads in some 15 ms.
+MOST_NEEDS = 200
 
 
 @dataclass(eq=False)
@@ -212,13 +212,15 @@ class EventFeed:
     async def _overview(self) -> ShardOverview:
         figures, state = await self.figures.now(), self._state
         parts = state.parts
+        sessions = parts.sessions.views("")
         return ShardOverview(
             state.status(),
             state.quarantines(),
             tuple(parts.offerings.views()),
             figures,
             len(parts.thrash.findings()),
-            tuple(sorted(view.cluster for view in parts.sessions.views(""))),
+            tuple(sorted(view.cluster for view in sessions)),
+            tuple(pods for view in sessions if (pods := view.pods) is not None),
         )
 
     def _map_input(self) -> MapInput:

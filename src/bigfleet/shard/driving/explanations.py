@@ -5,6 +5,7 @@ All of it runs in a thread, off the cycle's path: what a cycle decided never cha
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,9 +24,10 @@ from bigfleet.explain.why_not import (
     why_not_removed,
     why_not_satisfied,
 )
+from bigfleet.journal.decisions import explained
 from bigfleet.journal.history import BrokenJournal, FoundCycle, cycle_at
 from bigfleet.journal.notes import Ended, FoundDecisions, decisions_in, ended_actions
-from bigfleet.journal.recorded_holds import judged_from_journal
+from bigfleet.journal.recorded_holds import judged_from_journal, recorded_states
 from bigfleet.journal.segments import Segment, UnreadableJournal, segments_of
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
@@ -40,7 +42,7 @@ from bigfleet.model.machine_answers import (
     WhyNotQuestion,
 )
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.model.shard_views import ActionView
+from bigfleet.model.shard_views import ActionView, NeedListing, NeedQuery
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.state import ShardState
 
@@ -48,6 +50,8 @@ from bigfleet.shard.state import ShardState
 MOST_ACTIONS = 1000
 #: A list of decisions that takes longer to read from the journal is told in part.
 READING_SECONDS = 5.0
+#: Why past decisions were made is decided again, the newest first; for as long as this.
+DECIDING_SECONDS = 2.0
 _WITH_MACHINE = (WhyNotQuestion.ASSIGNED, WhyNotQuestion.REMOVED, WhyNotQuestion.PREEMPTED)
 _WITH_NEED = (WhyNotQuestion.ASSIGNED, WhyNotQuestion.PREEMPTED, WhyNotQuestion.SATISFIED)
 Asked = TypeVar("Asked")
@@ -107,8 +111,7 @@ class Explanations:
             return DecisionList(tuple(found), older)
         asked, epoch = replace(query, to_cycle=last), self._state.epoch
         async with self._reading:
-            until = self._stopwatch() + READING_SECONDS
-            read = partial(_past_decisions, is_time_up=lambda: self._stopwatch() > until, most=left)
+            read = partial(_past_decisions, most=left, stopwatch=self._stopwatch)
             before = await asyncio.to_thread(read, journal, epoch, asked)
         recorded = (_with_end(view, ended) for view in before.decisions)
         return DecisionList((*recorded, *found), before.truncated)
@@ -130,7 +133,11 @@ class Explanations:
             if self._latest is None or self._latest.given is not finished.given:
                 name = f"{self._state.epoch}:{finished.given.cycle}"
                 self._latest = DecidedCycle(
-                    finished.given, finished.decision, name, finished.actions
+                    finished.given,
+                    finished.decision,
+                    name,
+                    finished.actions,
+                    nanos_of_phase=finished.nanos_of_phase,
                 )
             self._latest.ended = self._ended()
             return self._latest, None
@@ -144,6 +151,11 @@ class Explanations:
             past = await asyncio.to_thread(_past, self._journal, self._state.epoch, number)
         past.cycle.ended = {**past.cycle.ended, **self._ended()}
         return past.cycle, past
+
+    async def needs(self, query: NeedQuery) -> NeedListing | None:
+        """Of a past cycle, as far as the journal tells; None: it is the last one."""
+        cycle, past = await self._asked(query.cycle)
+        return None if past is None else await asyncio.to_thread(_past_needs, cycle, past, query)
 
     async def given(self, number: int) -> EngineInput:
         """What a past cycle was decided on. Raises Rejected."""
@@ -191,7 +203,7 @@ def _explained_need(
         row = cycle.need_row(key.cluster, call.id_prefix)
     told = explain_need(cycle, row, call.max_candidates)
     known = ledger.row(row) if ledger is not None else None
-    if known is not None:
+    if known is not None and known.state is not None:
         return told_with(told, known.state, known.reason, known.remedy)
     if past is None:
         return told
@@ -199,6 +211,20 @@ def _explained_need(
         return judged_from_journal(told, cycle, row, past.segments, past.found)
     except UnreadableJournal as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {call.cycle}: {problem}") from None
+
+
+def _past_needs(cycle: DecidedCycle, past: _Past, query: NeedQuery) -> NeedListing:
+    """What asks for them is told by clusters and not recorded."""
+    if query.sources:
+        text = "sources: what asks for a Need is not recorded; ask without, or of the last cycle"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    try:
+        states = recorded_states(cycle, past.segments, past.found)
+    except UnreadableJournal as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"cycle {query.cycle}: {problem}") from None
+    given = cycle.given
+    ledger = NeedsLedger(cycle.decision, given.cycle, given.at, states, cycle.facts, is_past=True)
+    return ledger.listing(query.cluster, query.limit, query.states, query.id_prefix)
 
 
 def _why_not(cycle: DecidedCycle, call: WhyNotCall) -> WhyNot:
@@ -227,6 +253,7 @@ def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
         len(cycle.given.snapshot),
         len(cycle.outcome),
         len(cycle.outcome.queue),
+        cycle.nanos_of_phase,
     )
 
 
@@ -250,16 +277,30 @@ def _past(journal: Path, epoch: int, number: int) -> _Past:
         ended = ended_actions(segments, (epoch, number), actions)
     except (UnreadableJournal, BrokenJournal) as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {number}: {problem}") from None
-    cycle = DecidedCycle(given, given.decide(), found.name, actions, ended)
+    nanos = None if output is None else output.nanos_of_phase
+    cycle = DecidedCycle(given, given.decide(), found.name, actions, ended, nanos)
     return _Past(cycle, found, segments)
 
 
 def _past_decisions(
-    journal: Path, epoch: int, query: DecisionQuery, *, most: int, is_time_up: Callable[[], bool]
+    journal: Path,
+    epoch: int,
+    query: DecisionQuery,
+    *,
+    most: int,
+    stopwatch: Callable[[], float],
 ) -> FoundDecisions:
     """What a damaged journal still has is not told in part: it says where it is damaged."""
+    read_until = stopwatch() + READING_SECONDS
     try:
-        return decisions_in(segments_of(journal), epoch, query, most, is_time_up)
+        segments = segments_of(journal)
+        found = decisions_in(segments, epoch, query, most, lambda: stopwatch() > read_until)
+        decided_until = stopwatch() + DECIDING_SECONDS
+        with suppress(BrokenJournal):
+            # What was decided is recorded all the same; only why is not known then.
+            told = explained(segments, epoch, found.decisions, lambda: stopwatch() > decided_until)
+            return replace(found, decisions=told)
+        return found
     except UnreadableJournal as problem:
         raise Rejected(Code.OUT_OF_RANGE, f"cycles from {query.from_cycle} on: {problem}") from None
 

@@ -90,8 +90,16 @@ class ShardProcess(Process):
         self._journal_counted: dict[str, int] = {}
         real_of = None if context.times is None else context.times.times.real_of
         self._feed = EventFeed(state, outlet.now, context.stopwatch, context.log, real_of)
+        directory = self._data_dir / "journal" if self._journal is not None else None
+        self._what_ifs = WhatIfs(settings.id, epoch, directory)
         self.cycles = Cycles(
-            state, outlet, run_workers, context.stopwatch, journal=self._journal, feed=self._feed
+            state,
+            outlet,
+            run_workers,
+            context.stopwatch,
+            journal=self._journal,
+            feed=self._feed,
+            beside=self._what_ifs,
         )
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
@@ -104,8 +112,6 @@ class ShardProcess(Process):
         self.metrics = ShardMetrics(
             state.effects.counts, self._refresh, context.version, context.certificate_ends
         )
-        directory = self._data_dir / "journal" if self._journal is not None else None
-        self._what_ifs = WhatIfs(settings.id, epoch, directory)
         self._endpoint = self._make_endpoint(settings)
         self.warmup = KernelWarmup(context.log)
 

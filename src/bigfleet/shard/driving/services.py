@@ -13,6 +13,7 @@ from pathlib import Path
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.logs import NullLog
 from bigfleet.edge.process_usage import ProcessUsage
+from bigfleet.engine.machine_order import BadPlace
 from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
@@ -51,7 +52,6 @@ from bigfleet.model.shard_views import (
     ClearMode,
     MachineQuery,
     MachineView,
-    NeedListing,
     NeedPage,
     NeedQuery,
     OfferingView,
@@ -69,6 +69,7 @@ from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
+from bigfleet.shard.driving.need_rows import NeedRowBytes
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.what_ifs import WhatIfs
 from bigfleet.shard.effects import PAUSES, VERIFIER
@@ -78,6 +79,7 @@ from bigfleet.shard.ledgers.needs import NeedSourcesTold
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
+from bigfleet.wire.need_listings import EncodedNeeds
 from bigfleet.wire.shard_admin import MachineListing
 
 #: Machines looked at between two turns of the loop: a few milliseconds.
@@ -119,6 +121,8 @@ class AdminAnswers:
         self._writes = AdminWrites(state, outlet)
         self._explanations = Explanations(state, journal, stopwatch)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
+        self._need_rows = NeedRowBytes()
+        self._written = written
         self._feed = feed or EventFeed(state, outlet.now, stopwatch, NullLog())
 
     async def status(self) -> ShardStatus:
@@ -133,6 +137,7 @@ class AdminAnswers:
             status,
             journal_degraded=bool(unrecorded),
             journal_error=unrecorded,
+            journal_first_cycle=0 if self._written is None else self._written.first_cycle,
             data_dir=str(Path(self._state.settings.data_dir).absolute()),
             store_error=status.store_error or lost or unrecorded,
             cpu_cores=self._usage.cores_used(),
@@ -188,8 +193,12 @@ class AdminAnswers:
         return self._state.parts.sessions.views(cluster)
 
     async def machines(self, query: MachineQuery) -> MachineListing:
-        found = self._state.machine_views.matching(query)
-        shown = found.page(query.after_id, query.limit)
+        views = self._state.machine_views
+        found = views.matching(query)
+        try:
+            shown = await asyncio.to_thread(views.page, found, query)
+        except BadPlace as problem:
+            raise Rejected(Code.INVALID_ARGUMENT, f"after_value: {problem}") from None
         deciding = self._state.decision_loop
         return MachineListing(
             deciding.number, self._outlet.now(), len(found), self._machine_views(shown)
@@ -330,11 +339,12 @@ class AdminAnswers:
     async def fleet_map(self, call: FleetMapCall) -> FleetMap:
         return await self._feed.fleet_map(call, self._explanations)
 
-    async def list_needs(self, query: NeedQuery) -> NeedListing:
-        listing = self._state.decision_loop.ledger.listing
+    async def list_needs(self, query: NeedQuery) -> EncodedNeeds:
+        if query.cycle and (past := await self._explanations.needs(query)) is not None:
+            return EncodedNeeds.of(past)
         told = NeedSourcesTold(self._state.parts.cluster_reports.sources(), query.sources)
-        asked = (query.cluster, query.limit, query.states, query.id_prefix, told)
-        return await asyncio.to_thread(listing, *asked)
+        ledger = self._state.decision_loop.ledger
+        return await asyncio.to_thread(self._need_rows.listing, ledger, query, told)
 
     async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Live records are read on the loop, a few at a time; lines are made in a thread."""

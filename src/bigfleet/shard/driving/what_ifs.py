@@ -3,10 +3,14 @@ not wait for them.
 
 At most MOST_RUNNING at once, of both together. A process is started when it is needed and kept for
 the next question; one whose caller has gone, or that takes too long, is killed.
+
+While a cycle runs they stand still: on a machine of few cores they would slow it down, however low
+their priority is.
 """
 
 import asyncio
 import json
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
@@ -25,6 +29,10 @@ from bigfleet.wire.what_ifs import call_bytes, read_answer
 
 MOST_RUNNING = 2
 LONGEST_SECONDS = 60.0
+#: Times the last recording.
+_MARGIN = 1.5
+#: For the end of a cycle, however long that takes.
+_LONGEST_WAIT_SECONDS = 1.0
 _MODULE = "bigfleet.shard.what_if_worker"
 
 
@@ -36,6 +44,31 @@ class WhatIfs:
         self._journal = journal
         self._running = 0
         self._idle: list[Process] = []
+        #: At a question that is not their first: these end with this process even while they stand
+        #: still.
+        self._held: set[Process] = set()
+        self._is_cycle = False
+        self._cycle_ended = asyncio.Event()
+        #: When the last cycle began, how long after the one before, and what recording took last.
+        self._began, self._gap, self._recording_seconds = 0.0, 0.0, 0.0
+        #: The cycle whose input was asked for last, and its records.
+        self._latest: tuple[FinishedCycle, list[bytes]] | None = None
+        self._recording = asyncio.Lock()
+
+    def hold(self) -> None:
+        """A cycle begins."""
+        self._is_cycle = True
+        now = asyncio.get_running_loop().time()
+        self._began, self._gap = now, now - self._began if self._began else 0.0
+        for worker in self._held:
+            _send(worker, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """The cycle has ended."""
+        self._is_cycle = False
+        self._cycle_ended.set()
+        for worker in self._held:
+            _send(worker, signal.SIGCONT)
 
     async def answer(self, call: WhatIfCall, finished: FinishedCycle) -> WhatIfAnswer:
         """Raises Rejected as the contract says."""
@@ -62,6 +95,8 @@ class WhatIfs:
             return await self._asked({"question": question, **head}, frames)
         finally:
             self._running -= 1
+            if not self._running:
+                self._latest = None
 
     async def close(self) -> None:
         """Workers without a question; those with one are ended by what asked."""
@@ -79,7 +114,7 @@ class WhatIfs:
                 # With what became of its actions: pauses and rails may be lifted.
                 records = await asyncio.to_thread(recorder.record, finished)
             else:
-                records = await asyncio.to_thread(recorder.input_alone, finished.given)
+                records = await self._input_of(recorder, finished)
             head = {"name": f"{self._epoch}:{latest}", "frames": 1 + len(records)}
             return head, [request, *records]
         if self._journal is None:
@@ -88,8 +123,45 @@ class WhatIfs:
         place = {"journal": str(self._journal), "epoch": self._epoch, "cycle": cycle}
         return {**place, "frames": 1}, [request]
 
+    async def _input_of(self, recorder: Recorder, finished: FinishedCycle) -> list[bytes]:
+        """Made once for all who ask about the cycle."""
+        async with self._recording:
+            if self._latest is None or self._latest[0] is not finished:
+                await self._out_of_the_way()
+                clock = asyncio.get_running_loop().time
+                began = clock()
+                records = await asyncio.to_thread(recorder.input_alone, finished.given)
+                self._recording_seconds = clock() - began
+                self._latest = finished, records
+            return self._latest[1]
+
+    async def _out_of_the_way(self) -> None:
+        """Returns after the next cycle where a recording would meet it: both want the interpreter,
+        and the cycle would wait."""
+        left = self._began + self._gap - asyncio.get_running_loop().time()
+        soon = 0 < left < _MARGIN * self._recording_seconds
+        if not (soon or self._is_cycle):
+            return
+        self._cycle_ended.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, left) + _LONGEST_WAIT_SECONDS):
+                await self._cycle_ended.wait()
+
     async def _asked(self, head: dict[str, Any], frames: Sequence[bytes]) -> bytes:
-        worker = self._idle.pop() if self._idle else await _started()
+        if not self._idle:
+            return await self._told(await _started(), head, frames)
+        worker = self._idle.pop()
+        self._held.add(worker)
+        if self._is_cycle:
+            _send(worker, signal.SIGSTOP)
+        try:
+            return await self._told(worker, head, frames)
+        finally:
+            self._held.discard(worker)
+            # Its answer may have been on the way when a cycle began.
+            _send(worker, signal.SIGCONT)
+
+    async def _told(self, worker: Process, head: dict[str, Any], frames: Sequence[bytes]) -> bytes:
         try:
             async with asyncio.timeout(LONGEST_SECONDS):
                 code, content = await _exchanged(worker, head, frames)
@@ -132,6 +204,12 @@ async def _exchanged(
 async def _frame(stream: asyncio.StreamReader) -> bytes:
     length = int.from_bytes(await stream.readexactly(LENGTH_BYTES), "big")
     return await stream.readexactly(length)
+
+
+def _send(worker: Process, number: signal.Signals) -> None:
+    """To one that may have ended."""
+    with suppress(ProcessLookupError):
+        worker.send_signal(number)
 
 
 async def _ended(worker: Process) -> None:

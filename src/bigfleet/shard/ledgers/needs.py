@@ -12,11 +12,11 @@ from itertools import islice
 import numpy as np
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.kernels.compiled import Int8s, Int64s
+from bigfleet.engine.kernels.compiled import Bools, Int8s, Int64s
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.explain.need_reasons import NeedReasons
-from bigfleet.explain.need_states import NeedStates
+from bigfleet.explain.need_states import Cause, NeedStates
 from bigfleet.model.cluster_reports import (
     MOST_STANDINGS,
     ClusterReportReply,
@@ -25,7 +25,7 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.needs import NeedKey
+from bigfleet.model.needs import NeedKey, is_margin
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
 from bigfleet.model.watch_events import NeedChanges
@@ -65,9 +65,13 @@ class NeedsLedger:
         at: Instant = 0,
         states: NeedStates | None = None,
         facts: ColumnFacts | None = None,
+        *,
+        is_past: bool = False,
     ) -> None:
         """Without a decision it says that nothing was computed yet; without states it lists Needs
-        as the engine has them only."""
+        as the engine has them only. `is_past`: the states are judged by a journal, in which no
+        pods are: no Need is called met, and no margin short (ruling C70)."""
+        self._is_past = is_past
         self.cycle = cycle if decision is not None else 0
         self.computed_at = at if decision is not None else 0
         self._views = NeedViews(decision) if decision is not None else None
@@ -116,9 +120,8 @@ class NeedsLedger:
         gone = np.setdiff1d(np.arange(len(then)), places)
         if len(changed) + len(gone) > most:
             return NeedChanges(reset=True)
-        told = (self._row(row, in_full=False) for row in changed.tolist())
         return NeedChanges(
-            tuple(replace(row, sources=sources.of(row.view.need.key)) for row in told),
+            tuple(self.told(row, sources) for row in changed.tolist()),
             tuple(map(before._views.key, gone.tolist())),
         )
 
@@ -141,33 +144,100 @@ class NeedsLedger:
 
         Of the first short Needs it is told in full why they are, of the others briefly.
         """
+        told = sources or NeedSourcesTold()
+        head, rows = self.chosen(cluster, limit, states, id_prefix, told)
+        in_full = self.told_in_full(rows)
+        listed = (self.told(row, told, in_full=row in in_full) for row in rows.tolist())
+        return replace(head, rows=tuple(listed))
+
+    def chosen(
+        self,
+        cluster: str,
+        limit: int,
+        states: Collection[NeedState],
+        id_prefix: str,
+        sources: NeedSourcesTold,
+    ) -> tuple[NeedListing, Int64s]:
+        """A listing without its rows, and which rows they are."""
         if self._views is None or self._states is None:
-            return NeedListing(0, 0, NeedCounts(), 0, ())
+            return NeedListing(0, 0, NeedCounts(), 0, ()), np.zeros(0, np.int64)
         rows = self._views.rows(cluster)
-        counts = _counted(self._states.state[rows])
+        unjudged = self._unjudged(rows)
+        counts = _counted(self._states.state[rows[~unjudged]])
         if states:
-            rows = rows[np.isin(self._states.state[rows], list(states))]
+            rows = rows[np.isin(self._states.state[rows], list(states)) & ~unjudged]
         if id_prefix:
             begins = (self._views.need_id(row).startswith(id_prefix) for row in rows.tolist())
             rows = rows[np.fromiter(begins, np.bool_, len(rows))]
-        told = sources or NeedSourcesTold()
-        if told.only:
-            wanted = (told.is_wanted(self._views.key(row)) for row in rows.tolist())
+        if sources.only:
+            wanted = (sources.is_wanted(self._views.key(row)) for row in rows.tolist())
             rows = rows[np.fromiter(wanted, np.bool_, len(rows))]
         shown = rows[:limit] if limit > 0 else rows
-        in_full = self._told_in_full(shown)
-        listed = tuple(
-            replace(row, sources=told.of(row.view.need.key))
-            for row in (self._row(row, row in in_full) for row in shown.tolist())
-        )
-        return NeedListing(self.cycle, self.computed_at, counts, len(rows), listed)
+        head = NeedListing(self.cycle, self.computed_at, counts, len(rows), (), int(unjudged.sum()))
+        return head, shown
+
+    def told(self, row: int, sources: NeedSourcesTold, *, in_full: bool = False) -> NeedRow:
+        """One of the chosen rows; `in_full`: everything that stands in its way."""
+        assert self._views is not None, "it was chosen"
+        return self._row(row, in_full, sources.of(self._views.key(row)))
+
+    def marks(self, rows: Int64s) -> list[bytes | None]:
+        """Of each chosen row: while this is the same, over the same tables, so is what is told of
+        it but for its sources. None: it is told anew each time, as it counts cycles, or machines
+        of the fleet.
+        """
+        views, states = self._views, self._states
+        if views is None or states is None:
+            return []
+        steady, columns = views.steady(rows)
+        steady &= states.cause[rows] == Cause.NONE
+        told = (states.state, states.since, states.arriving, states.stuck)
+        more = np.column_stack([each[rows].astype(np.int64) for each in told])
+        whole = np.ascontiguousarray(np.concatenate((columns, more), axis=1))
+        width, content = whole.shape[1] * whole.itemsize, whole.tobytes()
+        found: list[bytes | None] = [
+            content[place * width : (place + 1) * width] if is_steady else None
+            for place, is_steady in enumerate(steady.tolist())
+        ]
+        for place in np.flatnonzero(steady & views.gangs(rows)).tolist():
+            found[place] = (found[place] or b"") + views.domain(int(rows[place])).encode()
+        return found
+
+    def keys(self, rows: Int64s) -> list[int]:
+        """The same in every cycle."""
+        return [] if self._states is None else self._states.progress.key[rows].tolist()
+
+    def sources(self, rows: Int64s, told: NeedSourcesTold) -> list[tuple[str, ...]]:
+        views = self._views
+        if views is None or not told.of_cluster:
+            return [()] * len(rows)
+        return [told.of(views.key(row)) for row in rows.tolist()]
+
+    @property
+    def tables(self) -> object:
+        """What marks are numbers of."""
+        return None if self._views is None else self._views.tables
 
     def row(self, row: int) -> NeedRow | None:
         """One row of the demand as the engine normalised it; None: its state is not known."""
         return None if self._states is None else self._row(row, in_full=False)
 
-    def _told_in_full(self, rows: Int64s) -> set[int]:
+    def _unjudged(self, rows: Int64s) -> Bools:
+        """Which of them are in none of the states, as far as is recorded."""
         assert self._states is not None, "asked by those who looked"
+        unknown = np.zeros(len(rows), np.bool_)
+        if not self._is_past or self._views is None:
+            return unknown
+        cause = self._states.cause[rows]
+        unknown |= cause == Cause.NONE
+        for place in np.flatnonzero(cause == Cause.NO_SUPPLY).tolist():
+            unknown[place] = is_margin(self._views.key(int(rows[place])).group)
+        return unknown
+
+    def told_in_full(self, rows: Int64s) -> set[int]:
+        """Those of the chosen rows that are explained with counts over the whole fleet."""
+        if self._states is None:
+            return set()
         short: Int64s = rows[self._states.state[rows] == NeedState.SHORT]
         return set(short[:MOST_IN_FULL].tolist())
 
@@ -192,7 +262,7 @@ class NeedsLedger:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _row(self, row: int, in_full: bool) -> NeedRow:
+    def _row(self, row: int, in_full: bool, sources: tuple[str, ...] = ()) -> NeedRow:
         views, states, reasons = self._views, self._states, self._reasons
         assert views is not None, "asked by those who looked"
         assert states is not None, "asked by those who looked"
@@ -202,15 +272,17 @@ class NeedsLedger:
         if in_full and (told := reasons.in_full(row)):
             reason, *rest = told
             further = tuple(rest)
+        unjudged = self._is_past and bool(self._unjudged(np.array([row]))[0])
         return NeedRow(
             views.view(row),
-            NeedState(int(states.state[row])),
+            None if unjudged else NeedState(int(states.state[row])),
             reason.told,
-            int(states.since[row]),
+            0 if self._is_past else int(states.since[row]),
             remedy,
             int(states.arriving[row]),
             int(states.stuck[row]),
             tuple(each.told for each in further),
+            sources,
         )
 
     def _standings(self, row: int) -> Iterator[NeedStanding]:

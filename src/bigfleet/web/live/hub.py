@@ -176,6 +176,11 @@ class Hub:
         for topic in client.topics:
             self._topics[topic].left_at = now
 
+    def forget_who_left(self) -> None:
+        """Those who come back are told that they must load everything anew."""
+        for known in self._topics.values():
+            known.left_at = 0
+
     def close(self) -> None:
         for client in self.clients:
             client.close()

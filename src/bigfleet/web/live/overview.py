@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
 from bigfleet.model.figures import CostAxis, ShardFigures, quantile
 from bigfleet.model.findings import findings_of_fleet, findings_of_shard
@@ -15,6 +16,8 @@ from bigfleet.wire.shard_views import PAUSE
 
 WHOLE_CYCLE = ""
 P50, P99 = 0.5, 0.99
+#: Whose pods are told one by one; `/clusters` tells those of all.
+MOST_CLUSTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def overview_of(seen: FleetSeen) -> dict[str, Any]:
         "dollarsPerHour": dollars(figures),
         "idleDollarsPerHour": dollars(figures, MachineState.IDLE),
         "actionsPerMinute": actions_per_minute(seen),
+        "pods": pods_of(seen),
         "stuckPods": sum(each.status.stuck_pods for each in seen.shards.values()),
         "findings": findings_in(seen),
         "thrash": sum(each.thrash_findings for each in seen.shards.values()),
@@ -166,6 +170,27 @@ def findings_in(seen: FleetSeen) -> list[dict[str, Any]]:
         for name, why in sorted(seen.down.items())
     ]
     return [*silent, *(each.document() for each in found)]
+
+
+def pods_of(seen: FleetSeen) -> dict[str, Any]:
+    """None where no operator counts them, also those of clusters whose shard is silent."""
+    heard = {name: each for name, each in seen.shards.items() if name not in seen.down}
+    known = {pods.cluster: pods for each in heard.values() for pods in each.pods}
+    named = {name for each in seen.shards.values() for name in each.clusters}
+    # Those that wait first: of a fleet with more clusters than are told, they are looked for.
+    order = sorted(known.values(), key=lambda p: (-p.stuck, -p.waiting, -p.running, p.cluster))
+    told = known.values()
+    return {
+        "running": sum(pods.running for pods in told) if known else None,
+        "waiting": sum(pods.waiting for pods in told) if known else None,
+        "stuck": sum(pods.stuck for pods in told) if known else None,
+        "unreportedClusters": len(named - known.keys()),
+        "byCluster": {pods.cluster: pods_document(pods) for pods in order[:MOST_CLUSTERS]},
+    }
+
+
+def pods_document(pods: ClusterPods) -> dict[str, int]:
+    return {"running": pods.running, "waiting": pods.waiting, "stuck": pods.stuck}
 
 
 def machines_by_state(figures: Iterable[ShardFigures]) -> dict[str, int]:

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.web.history import Samples
+from bigfleet.model.figures import CostAxis
+from bigfleet.web.history import CostSamples, Samples
+from bigfleet.web.live.cost_series import series_prefix
 
 SECONDS, MINUTES = 3600, 24 * 60
 MINUTE = 60
+#: Series of the whole fleet's bill.
+TOTAL, IDLE = "dollarsPerHour", "idleDollarsPerHour"
 #: Series beyond these are not kept: shards and kinds are few.
 MOST_SERIES = 4096
 
@@ -107,7 +111,8 @@ class Rings:
         self, names: list[str], now: int, seconds: int, step: int
     ) -> tuple[list[int], dict[str, list[float | None]]]:
         """The last `seconds`, a mean for every `step`; times in unix seconds."""
-        ring = self._seconds if seconds <= SECONDS else self._minutes
+        back = max(self._seconds.newest, now) - now + seconds
+        ring = self._seconds if back <= SECONDS else self._minutes
         step = max(ring.step, step // ring.step * ring.step)
         last = now // step
         times = np.arange(last - max(1, seconds // step) + 1, last + 1) * step
@@ -128,6 +133,25 @@ class Rings:
         times, found = self.series([*actions, p99], self._seconds.newest, seconds, step)
         rates = {name.removeprefix(f"{prefix}actions/"): found[name] for name in actions}
         return Samples(times, rates, found[p99])
+
+    def costs(self, by: str, seconds: int, step: int, until: int | None) -> CostSamples:
+        """As `History.costs`."""
+        prefix = series_prefix(CostAxis(by))
+        names = [name for name in self.names() if name.startswith(prefix)]
+        now = self._seconds.newest if until is None else until
+        times, found = self.series([*names, TOTAL, IDLE], now, seconds, step)
+        total = found[TOTAL]
+        gap = times[1] - times[0] if len(times) > 1 else step
+        by_name = {name.removeprefix(prefix): _known_with(found[name], total) for name in names}
+        return CostSamples(times, gap, total, found[IDLE], by_name)
+
+
+def _known_with(values: list[float | None], total: list[float | None]) -> list[float | None]:
+    """Before its first bill a name has no samples, and cost nothing."""
+    return [
+        0.0 if value is None and whole is not None else value
+        for value, whole in zip(values, total, strict=True)
+    ]
 
 
 def _mean(values: Floats) -> float | None:

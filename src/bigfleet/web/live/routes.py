@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from bigfleet.model.durations import seconds_of
 from bigfleet.web.answers import Json, error
+from bigfleet.web.live.cost_series import PREFIX
 from bigfleet.web.live.hub import Client, HubFull
 from bigfleet.web.live.live import Live, known_topics
 from bigfleet.web.live.maps import BYS, By
@@ -92,7 +93,7 @@ class LiveRoutes:
         seconds = _clamped(request.query_params.get("duration", ""), _HOUR, _DAY)
         step = _clamped(request.query_params.get("step", ""), 30, _HOUR)
         rings, now = self.live.rings, self.live.fleet.clock.now() // 1_000_000_000
-        names = [name for name in rings.names() if not name.startswith("shard/")]
+        names = [name for name in rings.names() if not name.startswith(("shard/", PREFIX))]
         times, found = rings.series(names, now, seconds, step)
 
         def below(prefix: str) -> dict[str, Any]:

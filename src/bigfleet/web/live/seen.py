@@ -13,6 +13,7 @@ from bigfleet.model.figures import ShardFigures
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.watch_events import ShardOverview
+from bigfleet.web.live.cost_series import CostSeries
 from bigfleet.web.live.overview import (
     P99,
     Coordination,
@@ -52,6 +53,7 @@ class Seen:
         self.coordination = Coordination()
         self._calm_since: Instant | None = None
         self._alerts: dict[str, dict[str, Any]] = {}
+        self._cost_series = CostSeries()
 
     # -- what happens ----------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Seen:
         values |= {f"machines/{state}": n for state, n in told["machinesByState"].items()}
         values |= {f"needs/{state}": n for state, n in told["needs"].items()}
         values |= {f"actions/{kind}": n / 60 for kind, n in told["actionsPerMinute"].items()}
-        return values
+        return values | self._cost_series.values(self.fleet.figures)
 
 
 def _rates(prefix: str, recent: Recent) -> dict[str, float | None]:

@@ -67,11 +67,12 @@ class Basics:
 
 
 def journal_of(status: ShardStatus) -> dict[str, Any]:
-    """Up to which cycle; how far back it goes is what no status tells."""
+    """The cycles that can be looked at; null where none is recorded."""
+    first = status.journal_first_cycle or None
     return {
         "epoch": status.epoch,
-        "lastCycle": status.cycle or None,
-        "firstCycle": None,
+        "firstCycle": first,
+        "lastCycle": max(status.cycle, first) if first else None,
         "degraded": status.journal_degraded,
         "error": status.journal_error,
     }

@@ -16,6 +16,7 @@ from bigfleet.model.pauses import Pause
 from bigfleet.model.shard_views import SessionView
 from bigfleet.web.answers import queried_at
 from bigfleet.web.fleet import Fleet, not_found
+from bigfleet.web.live.overview import pods_document
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import Problem
 from bigfleet.web.schemas import ClusterDetail, Clusters
@@ -27,8 +28,16 @@ _PENDING = "Pending"
 _PHASES = (_PENDING, "Acknowledged")
 #: Machines that a cluster has.
 _ITS_OWN = (MachineState.CONFIGURING, MachineState.CONFIGURED, MachineState.DRAINING)
-#: Of a report: told as numbers.
-_LISTS = ("emptyMachines", "unusableMachines", "lost", "stuck", "ask", "refused", "sources")
+#: Of a report: told as numbers, under these names.
+_LISTS = {
+    "emptyMachineIds": "emptyMachinesCount",
+    "unusableMachineIds": "unusableMachinesCount",
+    "lost": "lostCount",
+    "stuck": "stuckCount",
+    "ask": "askCount",
+    "refused": "refusedCount",
+    "sources": "sourcesCount",
+}
 _SILENT = "its operator sends no reports; what it counts is not known here"
 
 
@@ -88,6 +97,8 @@ def line_of(name: str, view: SessionView | None) -> dict[str, Any]:
             "stuckPods": view.stuck_pods,
             "session": session_document(view),
         }
+        if (pods := view.pods) is not None:
+            line["pods"] = pods_document(pods)
         if view.need_states is not None:
             line["needs"] = {s.label: view.need_states.count(s) for s in NeedState}
     return line
@@ -97,8 +108,8 @@ def session_document(view: SessionView) -> dict[str, Any]:
     """Without the lists of machines in its report: they name every machine of the cluster."""
     document = SESSION.document(view)
     if (report := document.get("report")) is not None:
-        for name in _LISTS:
-            report[f"{name}Count"] = len(report.pop(name, ()))
+        for name, count in _LISTS.items():
+            report[count] = len(report.pop(name))
     return document
 
 

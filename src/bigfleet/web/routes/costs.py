@@ -4,23 +4,27 @@ Billed dollars are prices; declared dollars are penalties. The two are never add
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+from starlette.responses import Response
 from starlette.routing import Route
 
 from bigfleet.edge.clock import SECOND
 from bigfleet.model.figures import CostAxis, ShardFigures, SpendingRow
+from bigfleet.model.instants import instant_of
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.penalties import LABELS, PINNED, UNSPECIFIED, bucket_label
 from bigfleet.web.answers import queried_at
+from bigfleet.web.csv_answers import CSV, FORMAT, csv_answer, wants_csv
 from bigfleet.web.figures import RateMeter, count_of_capacity, figures
 from bigfleet.web.fleet import Fleet
-from bigfleet.web.further_schemas import Costs
-from bigfleet.web.operations import Asked, Operation, Param
-from bigfleet.web.problems import Problem
+from bigfleet.web.further_schemas import Costs, CostSeriesShape
+from bigfleet.web.operations import JSON, Asked, Operation, Param
+from bigfleet.web.problems import Problem, bad
+from bigfleet.web.routes.shards import DEFAULT_SECONDS, DURATION, MOST_SECONDS, MOST_STEP
 from bigfleet.web.schemas import Finops
 
 _ORDER = (CapacityType.BARE_METAL, CapacityType.RESERVED, CapacityType.ON_DEMAND, CapacityType.SPOT)
@@ -33,6 +37,17 @@ _LATER = {
     "need": "the cost of a Need is in its row of /needs once claims are attributed",
 }
 AXES = tuple(str(axis) for axis in CostAxis)
+#: Of one answer; a chart is not wider in pixels.
+_MOST_SAMPLES = 720
+#: Of a row in CSV, after its name.
+_COLUMNS = (
+    "machines",
+    "committedMachines",
+    "dollarsPerHour",
+    "idleDollarsPerHour",
+    "expectedInterruptionDollarsPerHour",
+    "pinnedMachinesAtRisk",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +55,60 @@ class CostRoutes:
     fleet: Fleet
     rates: RateMeter = field(default_factory=RateMeter)
 
-    async def costs(self, asked: Asked) -> dict[str, Any]:
+    async def costs(self, asked: Asked) -> dict[str, Any] | Response:
         by = asked.text("by")
         if by in _LATER:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no costs by {by}: {_LATER[by]}")
         for name in ("from", "to"):
             if asked.text(name):
                 text = "costs of the past are not kept yet: the ledger of hours will provide them"
-                raise Problem(
-                    HTTPStatus.SERVICE_UNAVAILABLE, text, field=name, remedy="leave from and to out"
-                )
+                remedy = "leave from and to out; /costs/series has the last day"
+                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, field=name, remedy=remedy)
+        as_csv = wants_csv(asked)
         told = (await figures(self.fleet, (CostAxis(by),))).require()
         rows = [row for each in told.said.values() for row in each.spending]
+        listed = spending_by_name(rows)
+        if as_csv:
+            table = ([row["name"], *(row[name] for name in _COLUMNS)] for row in listed)
+            return csv_answer(f"costs-by-{by}", [by, *_COLUMNS], table, told.warnings)
         return {
             "by": by,
             "cycle": {shard: each.cycle for shard, each in told.said.items()},
-            "rows": spending_by_name(rows),
+            "rows": listed,
             "totals": totals_of(rows),
             "imputedDollarsPerHour": None,
             "wasteDollarsPerHour": None,
             **told.head(),
             "queriedAt": queried_at(self.fleet.clock.now()),
+        }
+
+    async def series(self, asked: Asked) -> dict[str, Any] | Response:
+        by, as_csv = asked.text("by"), wants_csv(asked)
+        history, now = self.fleet.history, self.fleet.clock.now()
+        if history is None:
+            text = "this page keeps no samples of costs"
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, text)
+        seconds, until = _span(asked, now // SECOND)
+        least_step = -(-seconds // _MOST_SAMPLES)
+        step = asked.duration("step", least_step, MOST_STEP)
+        found = history.costs(by, seconds, max(step, least_step), until)
+        names = sorted(found.by_name, key=lambda name: (-_last(found.by_name[name]), name))
+        if as_csv:
+            columns = ["time", "dollarsPerHour", "idleDollarsPerHour", *names]
+            series = [found.total, found.idle, *(found.by_name[name] for name in names)]
+            times = (queried_at(second * SECOND) for second in found.timestamps)
+            table = zip(times, *series, strict=True)
+            return csv_answer(f"costs-by-{by}-over-time", columns, table, ())
+        return {
+            "by": by,
+            "timestamps": found.timestamps,
+            "stepSeconds": found.step,
+            "dollarsPerHour": found.total,
+            "idleDollarsPerHour": found.idle,
+            "series": [{"name": name, "dollarsPerHour": found.by_name[name]} for name in names],
+            "keptSeconds": MOST_SECONDS,
+            **asked.head(),
+            "queriedAt": queried_at(now),
         }
 
     async def finops(self, _asked: Asked) -> dict[str, Any]:
@@ -77,6 +125,32 @@ class CostRoutes:
             **told.head(),
             "queriedAt": queried_at(now),
         }
+
+
+def _span(asked: Asked, now: int) -> tuple[int, int]:
+    """How many seconds, and until when; raises Problem for times that cannot be read."""
+    first, last = _second(asked, "from"), _second(asked, "to")
+    until = now if last is None else min(last, now)
+    if first is None:
+        return asked.duration("duration", DEFAULT_SECONDS, MOST_SECONDS), until
+    if first >= until:
+        raise bad("from", "from is not before to, or lies ahead")
+    if (kept := now - MOST_SECONDS) > first:
+        asked.clamped["from"] = MOST_SECONDS
+    return max(1, until - max(first, kept)), until
+
+
+def _second(asked: Asked, name: str) -> int | None:
+    if not (said := asked.text(name)):
+        return None
+    found = instant_of(said)
+    if found is None:
+        raise bad(name, f"{said[:40]!r} is not a time; write 2026-11-18T14:00:00Z")
+    return found // SECOND
+
+
+def _last(values: Sequence[float | None]) -> float:
+    return next((value for value in reversed(values) if value is not None), 0.0)
 
 
 def spending_by_name(rows: Iterable[SpendingRow]) -> list[dict[str, Any]]:
@@ -203,9 +277,36 @@ def operations(fleet: Fleet) -> list[Operation]:
                 ),
                 Param("from", "Costs of the past are not kept yet."),
                 Param("to", "Costs of the past are not kept yet."),
+                FORMAT,
             ),
             problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE),
+            media=(JSON, CSV),
             example="/costs?by=zone",
+        ),
+        Operation(
+            "/costs/series",
+            "getCostSeries",
+            "Dollars per hour over the last day at most, by an axis; null where nothing was "
+            "measured.",
+            costs.series,
+            CostSeriesShape,
+            (
+                Param(
+                    "by",
+                    "What it is told by.",
+                    default=str(CostAxis.CLUSTER),
+                    choices=AXES,
+                    example="capacity",
+                ),
+                Param("from", "Since when, in RFC 3339; instead of duration."),
+                Param("to", "Until when, in RFC 3339; now unless said."),
+                DURATION,
+                Param("step", "Between two samples; as fine as 720 samples allow unless said."),
+                FORMAT,
+            ),
+            problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE),
+            media=(JSON, CSV),
+            example="/costs/series?by=capacity&duration=15m",
         ),
     ]
 

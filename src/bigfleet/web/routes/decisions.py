@@ -17,7 +17,7 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.shard_views import ActionView, NeedQuery
 from bigfleet.web.answers import queried_at
 from bigfleet.web.decision_documents import decision_document
-from bigfleet.web.fleet import Fleet
+from bigfleet.web.fleet import DEADLINE_SECONDS, PAST_SECONDS, Fleet
 from bigfleet.web.further_schemas import CycleShape, Decisions
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import Problem, bad
@@ -60,7 +60,8 @@ class DecisionRoutes:
         async def look(shard: str, client: ShardAdminClient) -> DecisionList:
             return await _page(client, base, limit, _for(before, shard), _for(after, shard))
 
-        told = (await self.fleet.ask_named(look, only)).require()
+        seconds = PAST_SECONDS if before or after else DEADLINE_SECONDS
+        told = (await self.fleet.ask_named(look, only, seconds)).require()
         rows = [(shard, v) for shard, found in told.said.items() for v in found.decisions]
         rows.sort(key=lambda row: (row[1].at, row[1].cycle, row[1].index), reverse=True)
         shown = list(islice(rows, limit))
@@ -98,7 +99,7 @@ class DecisionRoutes:
             raise Problem(HTTPStatus.NOT_FOUND, text, field="n")
         limit, first = asked.lenient_number("limit"), asked.number("first")
         call = CycleCall(number, limit, first)
-        found = await self.fleet.ask_one(shard, lambda client: client.cycle(call))
+        found = await self.fleet.ask_one(shard, lambda client: client.cycle(call), PAST_SECONDS)
         return {
             "shardId": shard,
             "epoch": status.epoch,
@@ -108,6 +109,7 @@ class DecisionRoutes:
             "needs": found.needs,
             "unsatisfiedNeeds": found.unsatisfied_needs,
             "totalActions": found.total_actions,
+            "phaseSeconds": {name: ns / 1e9 for name, ns in sorted(found.nanos_of_phase.items())},
             "decisions": [decision_document(view, shard) for view in found.actions],
             **asked.head(),
             "queriedAt": queried_at(self.fleet.clock.now()),
@@ -184,11 +186,11 @@ def places_in(asked: Asked, name: str) -> dict[str, Place]:
     return found
 
 
-def cycle_in(text: str) -> tuple[int | None, int]:
+def cycle_in(text: str, field: str = "n") -> tuple[int | None, int]:
     """`18231`, or `3:18231`; 0 is the last one."""
     epoch, colon, number = text.rpartition(":")
     if not (number.isdecimal() and len(number) < 16) or (colon and not epoch.isdecimal()):
-        raise bad("n", f"{text[:100]!r} is not a cycle; write 18231 or 3:18231")
+        raise bad(field, f"{text[:100]!r} is not a cycle; write 18231 or 3:18231")
     return (int(epoch) if colon else None, int(number))
 
 

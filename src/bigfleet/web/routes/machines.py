@@ -1,17 +1,22 @@
 """Machines of all shards in one list, one of them, and what touched it."""
 
+import json
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
 from heapq import merge
 from http import HTTPStatus
 from itertools import islice
 from typing import Any
 
+import msgspec
 from starlette.routing import Route
 
 from bigfleet.model.machine_selectors import BadSelector, selector_of, term_of
+from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code
 from bigfleet.model.shard_admin import StoryCall
-from bigfleet.model.shard_views import MachineQuery, MachineSelector, MachineView
+from bigfleet.model.shard_views import MachineQuery, MachineSelector, MachineView, SortBy
 from bigfleet.web.answers import queried_at
 from bigfleet.web.fleet import Answers, Fleet, not_found
 from bigfleet.web.further_schemas import MachineDetail, Machines, MachineStoryShape
@@ -26,6 +31,8 @@ DEFAULT_LIMIT, MOST = 100, 2_000
 MOST_EVENTS = 1_000
 #: Ids looked at for one that was meant.
 _LOOKED_AT = 1_000
+#: Numbers of states follow a machine's life.
+_STATES = {f"MACHINE_STATE_{each.name}": int(each) for each in MachineState}
 MACHINE = Param("id", "Id of a machine.", in_path=True, rooted=True, example="od-0001")
 
 
@@ -35,18 +42,27 @@ class MachineRoutes:
 
     async def machines(self, asked: Asked) -> dict[str, Any]:
         limit, shard = asked.lenient_number("limit"), asked.text("shard")
+        by, descending = sort_in(asked)
+        value, after = place_in(asked.text("after"), by)
         query = MachineQuery(
-            selector_in(asked), limit=limit, after_id=asked.text("after"), **flags_in(asked)
+            selector_in(asked),
+            limit=limit,
+            after_id=after,
+            sort=by,
+            descending=descending,
+            after_value=value,
+            **flags_in(asked),
         )
         told = await self.fleet.ask(lambda client: listed_machines(client, query), shard)
         pages = told.require().said
         rows = [[{**row, "shardId": name} for row in page.rows] for name, page in pages.items()]
-        shown = list(islice(merge(*rows, key=lambda row: str(row["id"])), limit))
+        merged = merge(*rows, key=partial(order_of, by=by), reverse=descending)
+        shown = list(islice(merged, limit))
         more = sum(map(len, rows)) > len(shown) or any(len(some) == limit for some in rows)
         return {
             "total": sum(page.total for page in pages.values()),
             "machines": shown,
-            **({"next": shown[-1]["id"]} if more and shown else {}),
+            **({"next": next_of(shown[-1], by)} if more and shown else {}),
             "shards": {
                 name: {"cycle": page.cycle, "computedAtUnixNanos": page.computed_at}
                 for name, page in pages.items()
@@ -103,6 +119,57 @@ def selector_in(asked: Asked) -> MachineSelector:
         raise bad("filter", str(problem)) from None
 
 
+def sort_in(asked: Asked) -> tuple[SortBy, bool]:
+    """By what, and whether from its end: `price`, `-price`."""
+    said = asked.text("sort")
+    name = said.removeprefix("-")
+    if name == "id":
+        name = SortBy.NAME
+    if name not in tuple(SortBy):
+        near = get_close_matches(name, list(SortBy), n=1, cutoff=0.4)
+        known = ", ".join(SortBy)
+        remedy = f"nearest is {near[0]}" if near else f"write one of {known}, with - for descending"
+        raise bad("sort", f"{said[:100]!r} is not one of {known}", remedy)
+    return SortBy(name), said.startswith("-")
+
+
+def order_of(row: dict[str, Any], by: SortBy) -> tuple[Any, str]:
+    """As its shard has it in its order."""
+    machine = row["machine"]
+    match by:
+        case SortBy.STATE:
+            return _STATES[machine["state"]], row["id"]
+        case SortBy.CLUSTER:
+            return machine["cluster"], row["id"]
+        case SortBy.TYPE:
+            return machine["instanceType"], row["id"]
+        case SortBy.ZONE:
+            return machine["zone"], row["id"]
+        case SortBy.PRICE:
+            return machine["pricePerHour"], row["id"]
+        case SortBy.SINCE:
+            return row["sinceUnixNanos"], row["id"]
+        case SortBy.NAME:
+            return "", row["id"]
+
+
+def next_of(row: dict[str, Any], by: SortBy) -> str:
+    """Where a page ends: the id, or by what the machine was listed and its id."""
+    value, name = order_of(row, by)
+    return name if by is SortBy.NAME else json.dumps([str(value), name], separators=(",", ":"))
+
+
+def place_in(after: str, by: SortBy) -> tuple[str, str]:
+    """The value and the id after which a page begins."""
+    if by is SortBy.NAME or not after:
+        return "", after
+    try:
+        value, name = msgspec.json.decode(after, type=tuple[str, str])
+    except msgspec.MsgspecError:
+        raise bad("after", f"{after[:100]!r} is not the `next` of an answer by {by}") from None
+    return value, name
+
+
 def flags_in(asked: Asked) -> dict[str, Any]:
     return {
         "only_pending": asked.flag("pending"),
@@ -140,7 +207,7 @@ def operations(fleet: Fleet) -> list[Operation]:
         Operation(
             "/machines",
             "listMachines",
-            "Machines of all shards by id. `next` is the `after` of the next page.",
+            "Machines of all shards in one order. `next` is the `after` of the next page.",
             machines.machines,
             Machines,
             (
@@ -150,8 +217,14 @@ def operations(fleet: Fleet) -> list[Operation]:
                     "capacity= cluster= provider= label.KEY= id=PREFIX*, or an id.",
                     example="state=configured zone=a",
                 ),
-                Param("sort", "By id.", default="id", choices=("id",)),
-                Param("after", "Only ids after this one."),
+                Param(
+                    "sort",
+                    f"By one of {', '.join(SortBy)}, then by name; -price: the dearest first.",
+                    default=SortBy.NAME,
+                    pattern=f"^-?(id|{'|'.join(SortBy)})$",
+                    example="-price",
+                ),
+                Param("after", "The `next` of the page before."),
                 limit,
                 Param("shard", "Only of this shard."),
                 Param("pending", "Only those that something is under way for.", kind="boolean"),

@@ -1,7 +1,8 @@
 """Needs of one shard, in order of precedence, each with its state and why."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -9,35 +10,44 @@ from starlette.routing import Route
 
 from bigfleet.model.cluster_reports import DemandSource
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.shard_views import NeedQuery
+from bigfleet.model.shard_views import NeedQuery, ShardStatus
 from bigfleet.web.answers import json_bytes, queried_at
-from bigfleet.web.fleet import Fleet
+from bigfleet.web.fleet import DEADLINE_SECONDS, PAST_SECONDS, Fleet
+from bigfleet.web.need_rows import NeedRowJson
 from bigfleet.web.operations import Asked, Operation, Param
-from bigfleet.web.problems import bad
+from bigfleet.web.problems import Problem, bad
+from bigfleet.web.routes.decisions import cycle_in
 from bigfleet.web.schemas import Needs
+from bigfleet.web.shared_work import SharedWork
 from bigfleet.wire.need_documents import listed_needs
 
 DEFAULT_LIMIT, MOST = 2_000, 20_000
-#: Answers that are kept, a few megabytes each at most.
-_KEPT = 16
+#: Answers that are kept, and bytes of all of them.
+_KEPT, _KEPT_BYTES = 16, 32 * 2**20
 _STATES = {state.label: state for state in NeedState}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CycleAnswers:
     """Answers of a cycle never change: the newest ones, as JSON without its last brace."""
 
     kept: OrderedDict[object, bytes] = field(default_factory=OrderedDict)
+    most_bytes: int = _KEPT_BYTES
+    size: int = 0
 
     def get(self, key: object) -> bytes | None:
         if key in self.kept:
             self.kept.move_to_end(key)
         return self.kept.get(key)
 
-    def keep(self, key: object, document: dict[str, Any]) -> bytes:
-        self.kept[key] = head = json_bytes(document)[:-1]
-        while len(self.kept) > _KEPT:
-            self.kept.popitem(last=False)
+    def keep(self, key: object, document: dict[str, Any], rows: Sequence[bytes]) -> bytes:
+        """`rows`: JSON each."""
+        self.size -= len(self.kept.pop(key, b""))
+        first = json_bytes(document)[:-1]
+        self.kept[key] = head = b'%b,"needs":[%b]' % (first, b",".join(rows))
+        self.size += len(head)
+        while len(self.kept) > 1 and (len(self.kept) > _KEPT or self.size > self.most_bytes):
+            self.size -= len(self.kept.popitem(last=False)[1])
         return head
 
 
@@ -45,18 +55,31 @@ class CycleAnswers:
 class NeedRoutes:
     fleet: Fleet
     answers: CycleAnswers = field(default_factory=CycleAnswers)
+    rows: NeedRowJson = field(default_factory=NeedRowJson)
+    #: Of those who ask the same at the same time one asks the shard.
+    asking: SharedWork[bytes] = field(default_factory=SharedWork)
 
     async def needs(self, asked: Asked) -> bytes:
         shard, query = asked.text("shard"), self._query(asked)
-        status = await self.fleet.ask_one(shard, lambda client: client.status())
-        key = (shard, status.epoch, status.cycle, query)
-        head = self.answers.get(key)
-        if head is None:
-            found = await self.fleet.ask_one(shard, lambda client: listed_needs(client, query))
-            key = (shard, status.epoch, found["cycle"], query)
-            head = self.answers.keep(key, {"shardId": shard, **found})
+        key = shard, query, asked.text("at")
+        head = await self.asking.do(key, lambda: self._head(*key))
         rest = {**asked.head(), "queriedAt": queried_at(self.fleet.clock.now())}
         return head + b"," + json_bytes(rest)[1:]
+
+    async def _head(self, shard: str, asked: NeedQuery, at: str) -> bytes:
+        """All but when it was asked."""
+        status = await self.fleet.ask_one(shard, lambda client: client.status())
+        query = replace(asked, cycle=_past_cycle(at, status))
+        head = self.answers.get((shard, status.epoch, query.cycle or status.cycle, query))
+        if head is None:
+            seconds = PAST_SECONDS if query.cycle else DEADLINE_SECONDS
+            self.rows.begin_page()
+            told, rows = await self.fleet.ask_one(
+                shard, lambda client: listed_needs(client, query, self.rows.of), seconds
+            )
+            key = (shard, status.epoch, told["cycle"], query)
+            head = self.answers.keep(key, {"shardId": shard, **told}, rows)
+        return head
 
     def _query(self, asked: Asked) -> NeedQuery:
         names = [name for name in asked.text("state").split(",") if name]
@@ -70,6 +93,16 @@ class NeedRoutes:
             asked.text("id"),
             (source,) if source else (),
         )
+
+
+def _past_cycle(at: str, status: ShardStatus) -> int:
+    """0: the last one."""
+    epoch, number = cycle_in(at, "at") if at else (None, 0)
+    if epoch not in (None, status.epoch):
+        told = f"{status.shard_id} is in epoch {status.epoch}"
+        text = f"{told}; cycles of epoch {epoch} are in its journal"
+        raise Problem(HTTPStatus.NOT_FOUND, text, field="at")
+    return number
 
 
 def operations(fleet: Fleet) -> list[Operation]:
@@ -95,6 +128,7 @@ def operations(fleet: Fleet) -> list[Operation]:
                 Param("state", f"Only these, with commas between: {', '.join(_STATES)}."),
                 Param("id", "Only ids that begin so."),
                 Param("source", "Only what this asks for.", choices=tuple(map(str, DemandSource))),
+                Param("at", "A past cycle, 18231 or 3:18231; of it no Need is known to be met."),
             ),
             problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),
             compatible=True,

@@ -48,13 +48,15 @@ class OverviewRoutes:
 
 
 async def _looked(shard: ShardAdminClient) -> ShardOverview:
+    sessions = await shard.sessions()
     return ShardOverview(
         status=await shard.status(),
         quarantines=tuple(await shard.quarantines()),
         offerings=tuple(await shard.offerings()),
         figures=await shard.figures(axes=()),
         thrash_findings=len(await shard.thrash()),
-        clusters=tuple(view.cluster for view in await shard.sessions()),
+        clusters=tuple(view.cluster for view in sessions),
+        pods=tuple(pods for view in sessions if (pods := view.pods) is not None),
     )
 
 

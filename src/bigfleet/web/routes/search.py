@@ -112,7 +112,7 @@ async def _in_shard(shard: str, client: ShardAdminClient, text: str) -> list[Res
         listed = await client.needs(NeedQuery(cluster, _MOST_OF_A_KIND, (), prefix))
         for row in listed.rows:
             key = row.view.need.key
-            detail = f"{row.state.label}, priority {row.view.need.profile.priority}, {shard}"
+            detail = f"{row.state_label}, priority {row.view.need.profile.priority}, {shard}"
             name = f"need/{key.cluster}/{key.need_id}"
             found.append(result("need", name, f"{key.cluster}/{key.need_id}", detail))
     return found

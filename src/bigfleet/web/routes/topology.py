@@ -13,7 +13,7 @@ from bigfleet.model.penalties import ENUM_NAMES
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.web.answers import queried_at
 from bigfleet.web.fleet import Fleet, not_found
-from bigfleet.web.further_schemas import Quotas, Transfers
+from bigfleet.web.further_schemas import Quotas, Shortfalls, Transfers
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import Problem
 from bigfleet.web.schemas import ShardReports, Topology
@@ -22,6 +22,7 @@ from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _BUCKET_NAMES = {bucket: name for name, bucket in ENUM_NAMES.items()}
 _MOST_TRANSFERS = 1_000
+_SHORTFALLS, _MOST_SHORTFALLS = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,27 @@ class TopologyRoutes:
         wanted = asked.text("shard")
         found = await self.fleet.lead(lambda lead: lead.reports(shard_id=wanted))
         if wanted and not found:
-            known = [each.shard_id for each in await self.fleet.lead(lambda lead: lead.shards())]
-            if wanted not in known:
-                raise not_found("shard", wanted, known)
+            await self._require_shard(wanted)
         now = queried_at(self.fleet.clock.now())
         return {"reports": [_report(each) for each in found], "queriedAt": now}
+
+    async def _require_shard(self, wanted: str) -> None:
+        known = [each.shard_id for each in await self.fleet.lead(lambda lead: lead.shards())]
+        if wanted not in known:
+            raise not_found("shard", wanted, known)
+
+    async def shortfalls(self, asked: Asked) -> dict[str, Any]:
+        wanted, limit = asked.text("shard"), asked.number("limit")
+        found = await self.fleet.lead(lambda lead: lead.shortfalls(shard_id=wanted, limit=limit))
+        if wanted and not (found.total or found.unknown_shards):
+            await self._require_shard(wanted)
+        return {
+            "shortfalls": [coordination.SHORTFALL_VIEW.document(each) for each in found.shortfalls],
+            "total": found.total,
+            "unknownShardIds": list(found.unknown_shards),
+            **asked.head(),
+            "queriedAt": queried_at(self.fleet.clock.now()),
+        }
 
     async def quotas(self, _asked: Asked) -> dict[str, Any]:
         found = await self.fleet.lead(lambda lead: lead.quotas())
@@ -173,6 +190,25 @@ def operations(fleet: Fleet) -> list[Operation]:
             problems=(HTTPStatus.NOT_FOUND, *unwired),
             compatible=True,
             example="/shard-reports",
+        ),
+        Operation(
+            "/shortfalls",
+            "listShortfalls",
+            "What shards are short of, the most urgent first, and why no other shard helps.",
+            routes.shortfalls,
+            Shortfalls,
+            (
+                Param("shard", "Only of this shard.", example="shard-0"),
+                Param(
+                    "limit",
+                    "Rows at most.",
+                    kind="integer",
+                    default=_SHORTFALLS,
+                    most=_MOST_SHORTFALLS,
+                ),
+            ),
+            problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, *unwired),
+            example="/shortfalls?shard=shard-0",
         ),
         Operation(
             "/quotas",

@@ -9,17 +9,19 @@ from starlette.routing import Route
 
 from bigfleet.model.errors import BadInput
 from bigfleet.model.latencies import latencies_of
-from bigfleet.model.what_if import WhatIfCall
+from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.web.answers import queried_at
 from bigfleet.web.bodies import body_of
+from bigfleet.web.departures import unless_gone
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.further_schemas import WhatIfRequest, WhatIfShape
 from bigfleet.web.operations import Asked, Operation
-from bigfleet.web.problems import bad
+from bigfleet.web.problems import Problem, bad
 from bigfleet.web.routes.decisions import cycle_in
 from bigfleet.whatif.document import document_of
 from bigfleet.whatif.overlay_file import overlay_of
 from bigfleet.whatif.summing import summed
+from bigfleet.whatif.sweep_axes import MOST_POINTS, axes_of, widened
 from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE
 
 #: Problems of an overlay that are told.
@@ -32,24 +34,65 @@ class WhatIfRoutes:
 
     async def what_if(self, asked: Asked) -> dict[str, Any]:
         said = await body_of(asked, WhatIfRequest)
-        cycle = cycle_in(str(said.at))[1] if said.at else 0
-        try:
-            # The same reader as of `bigfleet whatif --overlay FILE`.
-            edits = overlay_of(msgspec.json.encode(said.edits))
-            latencies = latencies_of(said.latencies)
-        except BadInput as problem:
-            told = "; ".join(str(each) for each in problem.problems[:_MOST_TOLD])
-            raise bad("edits", told) from None
-        if said.latencies and not said.settle:
-            raise bad("latencies", "they say how long steps take until the fleet settles", "settle")
-        call = WhatIfCall(cycle, edits, said.settle, latencies)
-        answers = await self.fleet.ask(
-            lambda client: client.what_if(call), said.shard, WHAT_IF_DEADLINE
+        sweep, warnings = _sweep_of(said, asked)
+        call = _call_of(said, sweep)
+        answers = await unless_gone(
+            asked.request,
+            self.fleet.ask(lambda client: client.what_if(call), said.shard, WHAT_IF_DEADLINE),
         )
-        document = document_of(summed(answers.require().said))
-        if answers.failed:
-            document["warnings"] = [*document["warnings"], *answers.warnings]
-        return {**document, "queriedAt": queried_at(self.fleet.clock.now())}
+        told = summed(answers.require().said)
+        document = document_of(told)
+        warnings += [*_shortcomings(call, told), *answers.warnings]
+        return {
+            **document,
+            "warnings": [*document["warnings"], *warnings],
+            **asked.head(),
+            "queriedAt": queried_at(self.fleet.clock.now()),
+        }
+
+
+def _call_of(said: WhatIfRequest, sweep: tuple[str, ...]) -> WhatIfCall:
+    """Raises Problem."""
+    cycle = cycle_in(str(said.at))[1] if said.at else 0
+    try:
+        # The same reader as of `bigfleet whatif --overlay FILE`.
+        edits = overlay_of(msgspec.json.encode(said.edits))
+        latencies = latencies_of(said.latencies)
+    except BadInput as problem:
+        raise _told("edits", problem) from None
+    if said.latencies and not said.settle:
+        raise bad("latencies", "they say how long steps take until the fleet settles", "settle")
+    return WhatIfCall(cycle, edits, said.settle, latencies, sweep, said.machines)
+
+
+def _sweep_of(said: WhatIfRequest, asked: Asked) -> tuple[tuple[str, ...], list[str]]:
+    """Steps are made larger where there would be too many points, and it is said."""
+    sweep, is_wider = widened(said.sweep)
+    try:
+        axes_of(sweep)
+    except BadInput as problem:
+        raise _told("sweep", problem) from None
+    if not is_wider:
+        return sweep, []
+    asked.clamped["sweep"] = MOST_POINTS
+    return sweep, [f"at most {MOST_POINTS} points: asked for as {' and '.join(sweep)}"]
+
+
+def _told(field: str, problem: BadInput) -> Problem:
+    return bad(field, "; ".join(str(each) for each in problem.problems[:_MOST_TOLD]))
+
+
+def _shortcomings(call: WhatIfCall, told: WhatIfAnswer) -> list[str]:
+    """What was asked for and did not come, or not whole."""
+    missing = []
+    if call.sweep and told.sweep is None:
+        missing.append("a shard is older and does not sweep: update it")
+    elif told.sweep is not None and not told.sweep.is_complete:
+        done, size = len(told.sweep.points), told.sweep.size
+        missing.append(f"the time was up after {done} of {size} points: write larger steps")
+    if call.with_machines and told.fates is None:
+        missing.append("a shard is older and does not name machines: update it")
+    return missing
 
 
 def operations(fleet: Fleet) -> list[Operation]:
@@ -57,7 +100,8 @@ def operations(fleet: Fleet) -> list[Operation]:
         Operation(
             "/whatif",
             "whatIf",
-            "Decides a cycle as it is and with the edits, and tells both sides. Changes nothing.",
+            "Decides a cycle as it is and with the edits, and tells both sides; with `sweep` once "
+            "for each value too. Changes nothing.",
             WhatIfRoutes(fleet).what_if,
             WhatIfShape,
             method="POST",

@@ -23,7 +23,14 @@ from bigfleet.model.shard_admin import StoryCall
 from bigfleet.model.shard_views import NeedQuery
 from bigfleet.web.answers import queried_at
 from bigfleet.web.decision_documents import decision_document
-from bigfleet.web.fleet import DEADLINE_SECONDS, Answers, Fleet, NamedQuestion, not_found
+from bigfleet.web.fleet import (
+    DEADLINE_SECONDS,
+    PAST_SECONDS,
+    Answers,
+    Fleet,
+    NamedQuestion,
+    not_found,
+)
 from bigfleet.web.further_schemas import Why
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import Problem, bad
@@ -41,8 +48,6 @@ _MOST_EVENTS = 20
 _MOST_DECISIONS = 12
 #: Milliseconds that a search for changes may take unless said, and at most.
 _BUDGET, _MOST_BUDGET = 2_000, 30_000
-#: Seconds: a cycle of the journal is read and decided again.
-_SLOW_SECONDS = 30.0
 T = TypeVar("T")
 
 
@@ -233,7 +238,7 @@ class WhyRoutes:
     ) -> Answers[T]:
         """Without the shards that do not know it; 404 with the nearest names where none does."""
         past = asked is not None and bool(asked.text("at"))
-        seconds = _SLOW_SECONDS if past or kind == "action" else DEADLINE_SECONDS
+        seconds = PAST_SECONDS if past or kind == "action" else DEADLINE_SECONDS
         told = await self.fleet.ask_named(look, only, seconds)
         unknown = {s: why for s, why in told.failed.items() if why.code is Code.NOT_FOUND}
         rest = {s: why for s, why in told.failed.items() if s not in unknown}

@@ -2,7 +2,7 @@
 import { useApi } from "../../core/api";
 import { decisionName, sentenceOf } from "../../core/decisions";
 import * as format from "../../core/format";
-import { overview, useResets } from "../../core/live";
+import { useResets } from "../../core/live";
 import { shown } from "../../core/palette";
 import { resourcesText } from "../../core/quantity";
 import { linkTo, objectPath, useAt } from "../../core/router";
@@ -12,7 +12,7 @@ import { Link, NeedStatePill, Pill, StateMark } from "../../ui/basics";
 import { Card, Tile } from "../../ui/card";
 import { Icon } from "../../ui/icons";
 import { Prose } from "../../ui/prose";
-import { Empty, View } from "../../ui/states";
+import { Empty, Partial, View } from "../../ui/states";
 import { Age, Ago, Count, Name, Percent, PerHour } from "../../ui/values";
 import { capacityOf, idOf, type MachineRow, sinceOf, stateOf } from "../machines/rows";
 import { fateOf } from "../decisions/feed";
@@ -32,9 +32,8 @@ const DECISIONS_SHOWN = 8;
 const started = (rows: readonly Decision[]): readonly Decision[] => rows.filter((row) => fateOf(row) !== "stopped").slice(0, DECISIONS_SHOWN);
 
 function Tiles({ cluster }: { cluster: Cluster }) {
-  const pods = useStore(overview)?.pods?.[cluster.id];
   const worst = worstOf(cluster);
-  const { main, sub, bad } = podsText(pods, cluster);
+  const { main, sub, bad } = podsText(cluster);
   const nodes = nodesText(cluster);
   const notPlaced = cluster.session?.report?.podsCoveredNotPlaced;
   return (
@@ -227,6 +226,7 @@ export function ClusterPage({ id }: { id: string }) {
         {cluster && marksOf(cluster, quarantine).length > 0 && <Marks marks={marksOf(cluster, quarantine)} />}
         <div className="row">{cluster && <PauseButton cluster={id} onDone={loaded.reload} />}</div>
       </div>
+      {quarantines.error && cluster && <Partial warnings={[`Whether its roll-up is held in quarantine is not known: ${quarantines.error.message}`]} />}
       <View of={loaded} height={600} lines={9}>
         {(told) => (
           <div className="clusters stack">

@@ -2,23 +2,24 @@
 import { useCallback, useMemo } from "react";
 import { useApi } from "../../core/api";
 import * as format from "../../core/format";
-import { overview, useResets } from "../../core/live";
+import { useResets } from "../../core/live";
 import { shown } from "../../core/palette";
 import { linkTo, navigate, objectPath, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
 import { NEED_STATES } from "../../core/types";
 import { Link } from "../../ui/basics";
-import { Card, Tile } from "../../ui/card";
-import { Empty, View } from "../../ui/states";
+import { Card, LoadingTiles, Tile } from "../../ui/card";
+import { Empty, Partial, View } from "../../ui/states";
 import { type Column, formatSort, parseSort, Table } from "../../ui/table";
 import { Age, Ago, Count, Name, PerHour } from "../../ui/values";
 import { Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
 import { marksOf, rollupQuarantine, sorted } from "./standing";
-import type { Cluster, ClusterList, Pods, Quarantine } from "./types";
+import type { Cluster, ClusterList, Quarantine } from "./types";
 
 const EVERY = 3_000;
+const TILES = 5;
 
-function columns(pods: Readonly<Record<string, Pods>>, quarantines: readonly Quarantine[]): readonly Column<Cluster>[] {
+function columns(quarantines: readonly Quarantine[]): readonly Column<Cluster>[] {
   return [
     {
       key: "id", title: "Cluster", width: 130, grow: true, sortable: true,
@@ -31,8 +32,8 @@ function columns(pods: Readonly<Record<string, Pods>>, quarantines: readonly Qua
     {
       key: "stuck", title: "Pods", tip: "Stuck: the machines of their Need are there, and they found no place", width: 134, sortable: true,
       cell: (row) => {
-        const { main, sub, bad } = podsText(pods[row.id], row);
-        return <span className="clusters-two"><span className={bad && !pods[row.id] ? "clusters-bad" : ""}>{main}</span><span className={`clusters-sub ${bad && pods[row.id] ? "clusters-bad" : ""}`}>{sub}</span></span>;
+        const { main, sub, bad } = podsText(row);
+        return <span className="clusters-two"><span className={bad && !row.pods ? "clusters-bad" : ""}>{main}</span><span className={`clusters-sub ${bad && row.pods ? "clusters-bad" : ""}`}>{sub}</span></span>;
       },
     },
     {
@@ -72,7 +73,6 @@ function Tiles({ clusters }: { clusters: readonly Cluster[] }) {
 export function ClusterListPage() {
   const version = useResets();
   useStore(shown);
-  const summary = useStore(overview);
   const [wanted, setWanted] = useQueryState("q");
   const [sortText, setSort] = useQueryState("sort");
   const loaded = useApi<ClusterList>("/clusters", {}, { version, every: EVERY });
@@ -82,7 +82,7 @@ export function ClusterListPage() {
     const word = wanted.trim().toLowerCase();
     return sorted((loaded.data?.clusters ?? []).filter((row) => !word || row.id.toLowerCase().includes(word) || row.shardId?.toLowerCase().includes(word)), sort);
   }, [loaded.data, wanted, sort]);
-  const shownColumns = useMemo(() => columns(summary?.pods ?? {}, quarantines.data?.quarantines ?? []), [summary?.pods, quarantines.data]);
+  const shownColumns = useMemo(() => columns(quarantines.data?.quarantines ?? []), [quarantines.data]);
   const open = useCallback((row: Cluster) => navigate(linkTo(objectPath("clusters", row.id))), []);
   const total = loaded.data?.clusters.length ?? 0;
   return (
@@ -91,7 +91,8 @@ export function ClusterListPage() {
         <h1>Clusters</h1>
         <div className="row"><label className="select"><span>Filter</span><input className="field" type="search" value={wanted} maxLength={200} spellCheck={false} placeholder="cluster or shard" onChange={(event) => setWanted(event.target.value)} /></label></div>
       </div>
-      {loaded.data && total > 0 && <Tiles clusters={loaded.data.clusters} />}
+      {quarantines.error && loaded.data && <Partial warnings={[`Whether a roll-up is held in quarantine is not known: ${quarantines.error.message}`]} />}
+      {loaded.data ? total > 0 && <Tiles clusters={loaded.data.clusters} /> : !loaded.error && <div className="clusters-tiles"><LoadingTiles count={TILES} /></div>}
       <Card title="What each asks for and has" source={{ route: "/clusters,/quarantines", command: "bigfleet clusters" }} actions={<span className="dim" role="status">{loaded.data ? `${format.count(rows.length)} of ${format.plural(total, "cluster")} shown` : ""}</span>} flush>
         <View of={loaded} height={300} lines={6} empty={() => (total === 0
           ? <Empty title="No cluster is known" height={200}><p>A cluster appears when its operator opens a stream to a shard: <code>bigfleet operator --cluster-id NAME</code></p></Empty>

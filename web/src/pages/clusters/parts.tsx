@@ -5,7 +5,7 @@ import { NEED_STATES, type NeedCounts, type NeedState } from "../../core/types";
 import { Pill } from "../../ui/basics";
 import { PartsBar } from "../../ui/charts";
 import type { Mark } from "./standing";
-import type { Cluster, Pods } from "./types";
+import type { Cluster } from "./types";
 
 const COLOURS: Record<NeedState, string> = { met: "Configured", arriving: "Idle", blocked: "Configuring", short: "Failed" };
 
@@ -27,7 +27,8 @@ export const Marks = ({ marks }: { marks: readonly Mark[] }) => (
 );
 
 /** "727 running, 5 waiting, 3 stuck"; what is not counted here is said to be unknown. */
-export function podsText(pods: Pods | undefined, cluster: Cluster): { main: string; sub: string; bad: boolean } {
+export function podsText(cluster: Cluster): { main: string; sub: string; bad: boolean } {
+  const pods = cluster.pods;
   const stuck = pods?.stuck ?? cluster.stuckPods ?? cluster.session?.report?.podsCoveredNotPlaced;
   const bad = (stuck ?? 0) > 0;
   const stuckWords = stuck === undefined ? "stuck unknown" : stuck > 0 ? `${format.count(stuck)} stuck` : "none stuck";

@@ -39,6 +39,7 @@ export interface Cluster {
   error?: string;
   connected?: boolean;
   stuckPods?: number;
+  pods?: Pods;
   session?: Session;
   needs?: NeedCounts;
   shardId?: string;

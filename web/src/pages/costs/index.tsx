@@ -1,16 +1,17 @@
 // What the fleet costs now, and by what: billed dollars and declared ones apart, never added.
-import { useApi } from "../../core/api";
+import { API, routeOf, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { useResets } from "../../core/live";
 import { categorical, shown } from "../../core/palette";
 import { linkTo, objectPath, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
-import type { History } from "../../core/types";
 import { Link, Pill, Segmented } from "../../ui/basics";
 import { Card, Tile } from "../../ui/card";
 import { Chart, Legend, PartsBar, type Series } from "../../ui/charts";
+import { Icon } from "../../ui/icons";
 import { Empty, View } from "../../ui/states";
 import { Count, Name, Percent, PerHour } from "../../ui/values";
+import { type CostSeries, hasSamples, isFree, RANGES, shownSeries } from "./series";
 import "./costs.css";
 
 const EVERY = 3_000;
@@ -43,23 +44,29 @@ interface Finops {
   redFlags: { severity: string; capacityType: string; bucket: string; count: number; message: string }[];
 }
 
+const NOT_YET = "No answer yet";
+const titleOf = (axis: Axis): string => AXES.find((each) => each.value === axis)?.text ?? "";
 const noName = (axis: Axis): string => (axis === "cluster" ? "no cluster" : axis === "priority" ? "no demand" : "not said");
+
+/** A number alone says nothing in a legend. */
+const labelOf = (axis: Axis, name: string): string => (!name ? noName(axis) : axis === "priority" && name !== "other" ? `priority ${name}` : name);
 
 function Label({ axis, name }: { axis: Axis; name: string }) {
   if (!name) return <span className="dim">{noName(axis)}</span>;
   return axis === "cluster" ? <Link to={linkTo(objectPath("clusters", name))}><Name>{name}</Name></Link> : <Name>{name}</Name>;
 }
 
-function Tiles({ told }: { told: Costs }) {
-  const { totals } = told;
+/** Their places are there before their numbers are: nothing moves when those come. */
+function Tiles({ told }: { told: Costs | undefined }) {
+  const totals = told?.totals;
   return (
     <div className="costs-tiles">
-      <Tile title="Billed" source={{ route: "/costs", command: "bigfleet status -o json" }} value={<PerHour v={totals.dollarsPerHour} />} note={format.plural(totals.machines, "machine")} />
-      <Tile title="Of it idle" value={<PerHour v={totals.idleDollarsPerHour} />} note="billed, not in use" />
-      <Tile title="Expected interruptions" value={<PerHour v={totals.expectedInterruptionDollarsPerHour} />} note="declared, never billed" />
-      <Tile title="Without a price" value={<Count v={totals.committedMachines} unit="machines" />} note="owned or reserved: billed $0" />
-      <Tile title="Imputed" value={<PerHour v={told.imputedDollarsPerHour} why="What owned machines would cost is not kept yet" />} note="of owned machines" />
-      <Tile title="Waste" value={<PerHour v={told.wasteDollarsPerHour} why="Waste is not measured yet" />} note="billed for nothing" />
+      <Tile title="Billed" source={{ route: "/costs", command: "bigfleet status -o json" }} value={<PerHour v={totals?.dollarsPerHour} why={NOT_YET} />} note={totals ? format.plural(totals.machines, "machine") : "machines"} />
+      <Tile title="Of it idle" value={<PerHour v={totals?.idleDollarsPerHour} why={NOT_YET} />} note="billed, not in use" />
+      <Tile title="Expected interruptions" value={<PerHour v={totals?.expectedInterruptionDollarsPerHour} why={NOT_YET} />} note="declared, never billed" />
+      <Tile title="Without a price" value={<Count v={totals?.committedMachines} unit="machines" why={NOT_YET} />} note="owned or reserved: billed $0" />
+      <Tile title="Imputed" value={<PerHour v={told?.imputedDollarsPerHour} why="What owned machines would cost is not kept yet" />} note="of owned machines" />
+      <Tile title="Waste" value={<PerHour v={told?.wasteDollarsPerHour} why="Waste is not measured yet" />} note="billed for nothing" />
     </div>
   );
 }
@@ -72,7 +79,7 @@ function Rows({ told, axis }: { told: Costs; axis: Axis }) {
       <div className="costs-bar"><PartsBar label={`Billed by ${axis}`} parts={bars} /></div>
       <div className="costs-scroll" role="region" aria-label={`Costs by ${axis}`} tabIndex={0}>
         <table className="costs-table">
-          <thead><tr><th scope="col">{AXES.find((each) => each.value === axis)?.text}</th><th scope="col">Machines</th><th scope="col">Without a price</th><th scope="col">Billed</th><th scope="col">Share</th><th scope="col">Of it idle</th><th scope="col"><span data-tip="Declared penalties times probability; never billed">Interruptions</span></th><th scope="col"><span data-tip="Machines that can be interrupted and run work that must not be">Pinned at risk</span></th></tr></thead>
+          <thead><tr><th scope="col">{titleOf(axis)}</th><th scope="col">Machines</th><th scope="col">Without a price</th><th scope="col">Billed</th><th scope="col">Share</th><th scope="col">Of it idle</th><th scope="col"><span data-tip="Declared penalties times probability; never billed">Interruptions</span></th><th scope="col"><span data-tip="Machines that can be interrupted and run work that must not be">Pinned at risk</span></th></tr></thead>
           <tbody>
             {told.rows.map((row) => (
               <tr key={row.name}>
@@ -93,20 +100,43 @@ function Rows({ told, axis }: { told: Costs; axis: Axis }) {
   );
 }
 
-function Course() {
+const csvOf = (path: string, query: Record<string, string>): string => routeOf(path, { ...query, format: "csv" });
+
+function Download({ href, what }: { href: string; what: string }) {
+  return <a className="button small" href={href} download aria-label={`${what} as CSV`}><Icon name="download" size={14} />CSV</a>;
+}
+
+function Course({ axis }: { axis: Axis }) {
   useStore(shown);
-  const loaded = useApi<History>("/fleet/history", { duration: "3600s", step: "15s" }, { version: useResets(), every: 15_000 });
+  const [asked, setRange] = useQueryState("range", "1h");
+  const range = RANGES.find((each) => each.value === asked)?.value ?? "1h";
+  const query = { by: axis, duration: range };
+  const loaded = useApi<CostSeries>("/costs/series", query, { version: useResets(), every: range === "15m" ? 5_000 : 15_000 });
+  const title = `Dollars per hour over time, by ${titleOf(axis).toLowerCase()}`;
   return (
-    <Card title="Cost over the last hour" source={{ route: "/fleet/history" }}>
-      <View of={loaded} height={200} empty={(told) => (told.timestamps.length < 2 ? <Empty title="No samples yet" height={180}><p>The chart fills as cycles are decided. Longer pasts are not kept yet.</p></Empty> : null)}>
+    <Card title={title} source={{ route: routeOf("/costs/series", query).replace(API, "") }} actions={<Download href={csvOf("/costs/series", query)} what={title} />}>
+      <div className="costs-axes costs-range"><Segmented label="Time" options={RANGES} value={range} onChange={setRange} /></div>
+      <View of={loaded} height={270} empty={(told) => (!hasSamples(told) ? <Empty title="No samples of this time" height={250}><p>The chart fills while the page is served: a value a second for an hour, one a minute for a day. What was before is not kept.</p></Empty> : null)}>
         {(told) => {
-          const series: Series[] = [
-            { label: "Billed", colour: categorical(0), points: told.dollarsPerHour ?? [] },
-            { label: "Idle", colour: categorical(1), points: told.idleDollarsPerHour ?? [] },
-          ];
-          return <><Chart label="Cost" times={told.timestamps} series={series} format={format.perHour} height={170} /><Legend series={series} format={format.perHour} /></>;
+          const series: Series[] = shownSeries(told).map(({ name, points }, index) => ({ label: labelOf(axis, name), colour: categorical(index), points }));
+          if (series.length === 0) series.push({ label: isFree(told) ? "Billed: nothing" : "Billed", colour: categorical(0), points: told.dollarsPerHour });
+          return <><Chart label={title} times={told.timestamps} series={series} format={format.perHour} height={220} stacked /><Legend series={series} format={format.perHour} /></>;
         }}
       </View>
+    </Card>
+  );
+}
+
+/** What is not measured yet is named, with why: an empty place would read as nothing to pay. */
+function NotKept() {
+  const rows = [
+    ["Statements", "What a cluster caused and bore by Preempts and Reclaims: completed ones are not written up yet."],
+    ["Pooled or isolated", "What the same demand would cost with a pool of its own for each cluster: that fleet is not decided yet."],
+    ["Regret", "What the decisions would have cost with what is known now: it is not computed yet."],
+  ];
+  return (
+    <Card title="Not measured yet">
+      <dl className="costs-later">{rows.map(([name, why]) => <div key={name}><dt>{name}</dt><dd><span className="unknown">unknown</span> <span className="dim">{why}</span></dd></div>)}</dl>
     </Card>
   );
 }
@@ -143,14 +173,15 @@ export default function CostsPage() {
   return (
     <div className="costs stack">
       <div className="page-head"><h1>Costs</h1></div>
-      {loaded.data && <Tiles told={loaded.data} />}
+      <Tiles told={loaded.data} />
       <div className="costs-axes"><Segmented label="By" options={AXES} value={axis} onChange={setBy} /></div>
-      <Card title={`Dollars per hour by ${AXES.find((each) => each.value === axis)?.text.toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} flush>
+      <Course axis={axis} />
+      <Card title={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} actions={<Download href={csvOf("/costs", { by: axis })} what={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} />} flush>
         <View of={loaded} height={200} empty={(told) => (told.rows.length === 0 ? <Empty title="No machine exists yet" height={120}><p>Costs appear with the first machine that a provider lists.</p></Empty> : null)}>
           {(told) => <Rows told={told} axis={axis} />}
         </View>
       </Card>
-      <div className="costs-columns"><Course /><Penalties /></div>
+      <div className="costs-columns"><Penalties /><NotKept /></div>
     </div>
   );
 }

@@ -22,6 +22,10 @@ describe("the feed", () => {
     expect(groups.map((group) => [group.cycle, group.shardId, group.total])).toEqual([[3, "shard-0", 1], [2, "shard-0", 2], [2, "shard-1", 1]]);
     expect(groups[1]?.runs[0]?.rows.map((each) => each.id)).toEqual(["action/2.0", "action/2.1"]);
   });
+  test("a run stays one when some of it are done and others not yet", () => {
+    const many = Array.from({ length: 12 }, (_, index) => row(5, index, { outcome: index < 5 ? "success" : null }));
+    expect(groupsOf(merge([], many))[0]?.runs.map((run) => [run.rows.length, run.shown])).toEqual([[12, 3]]);
+  });
   test("many of the same are shown as a few and a number; a different fate begins a new run", () => {
     const many = Array.from({ length: 20 }, (_, index) => row(5, index, index < 15 ? {} : { disposition: "capped" }));
     const [group] = groupsOf(merge([], many));

@@ -110,7 +110,8 @@ function runsOf(rows: readonly Decision[]): Run[] {
   const runs: { key: string; rows: Decision[] }[] = [];
   let same = "";
   for (const row of rows) {
-    const like = [row.kind, row.cluster, dispositionOf(row), fateOf(row), row.need].join("|");
+    // What is under way and what is done are one run: it would fall apart when the first of them ends.
+    const like = [row.kind, row.cluster, dispositionOf(row), fateOf(row) === "failed", row.need].join("|");
     const last = runs.at(-1);
     if (last && like === same) last.rows.push(row);
     else runs.push({ key: keyOf(row), rows: [row] });

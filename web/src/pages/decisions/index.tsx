@@ -12,6 +12,7 @@ import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
 import { Empty, ErrorNotice, View } from "../../ui/states";
 import { useDecisions } from "./data";
+import { useAnchored } from "./anchor";
 import { Explanation } from "./explanation";
 import { csvOf, DISPOSITIONS, fateWord, type Filters, fits, groupsOf, jsonOf, KINDS } from "./feed";
 import { Cycle } from "./rows";
@@ -136,6 +137,7 @@ export default function DecisionsPage() {
   const groups = useMemo(() => groupsOf(rows), [rows]);
   const filtered = Object.values(filters).some(Boolean);
   const wanted = decisionName(opened);
+  const box = useAnchored(groups);
   const isLoaded = !wanted || rows.some((row) => decisionName(row.id) === wanted);
 
   const toggle = useCallback((row: Decision) => {
@@ -168,18 +170,16 @@ export default function DecisionsPage() {
       <Card
         title={at === null ? "What was decided, newest first" : `What was decided up to cycle ${format.count(at)}`}
         source={{ route: "/decisions", command: "bigfleet why cluster/ID", promql: "sum by (kind) (rate(bigfleet_shard_actions_total[5m]))" }}
-        actions={<span className="dim" role="status">{loaded.data ? `${format.plural(rows.length, "decision")} shown${following.loaded.data?.next ? ", older ones below" : ""}` : ""}</span>}
         flush
       >
+        <p className="decisions-count dim" role="status">{loaded.data ? `${format.plural(rows.length, "decision")} shown${following.loaded.data?.next ? ", older ones below" : ""}` : ""}</p>
         {following.waiting > 0 && (
           <button type="button" className="decisions-new" onClick={following.showWaiting}><Icon name="up" size={12} /> {format.plural(following.waiting, "new or changed decision")}: show</button>
         )}
         <View of={loaded} height={480} lines={10} empty={() => (rows.length === 0 && !loaded.data?.next ? <Nothing filtered={filtered} at={at} /> : null)}>
           {(feed) => (
-            <>
-              <div className="decisions-feed">
-                {groups.map((group) => <Cycle key={group.key} group={group} shards={shards.length > 1} opened={wanted} onToggle={toggle} />)}
-              </div>
+            <div className="decisions-feed" ref={box} role="region" aria-label="Decisions, newest first" tabIndex={0}>
+              {groups.map((group) => <Cycle key={group.key} group={group} shards={shards.length > 1} opened={wanted} onToggle={toggle} />)}
               <div className="decisions-end">
                 {feed.next ? (
                   <>
@@ -189,7 +189,7 @@ export default function DecisionsPage() {
                 ) : <span className="dim">{reachesBack ? `This is the oldest that is kept: cycle ${format.count(reachesBack.cycle)}.` : ""}</span>}
                 {following.olderError && <ErrorNotice error={following.olderError} retry={following.older} />}
               </div>
-            </>
+            </div>
           )}
         </View>
       </Card>

@@ -24,6 +24,13 @@ function fateText(row: Decision): { text: string; tip: string } {
   }
 }
 
+/** "done", or "3 done, 9 under way" */
+function fatesOf(rows: readonly Decision[]): string {
+  const counts = new Map<string, number>();
+  for (const row of rows) counts.set(fateText(row).text, (counts.get(fateText(row).text) ?? 0) + 1);
+  return [...counts].map(([text, count]) => (counts.size === 1 ? text : `${format.count(count)} ${text}`)).join(", ");
+}
+
 /** One tick: started. Two: seen to have happened. A bar: a rail stopped it. */
 function Ticks({ row }: { row: Decision }) {
   const fate = fateOf(row);
@@ -84,7 +91,7 @@ function RunRows({ run, opened, onToggle }: { run: Run; opened: string; onToggle
       {shown.length < run.rows.length && first && (
         <li>
           <button type="button" className="decisions-like" onClick={() => setAll(true)}>
-            <Icon name="down" size={12} /> {format.count(run.rows.length - shown.length)} more like these: <span>{first.kind}{first.cluster ? <> of <bdi>{first.cluster}</bdi></> : null}, {fateText(first).text}</span>
+            <Icon name="down" size={12} /> {format.count(run.rows.length - shown.length)} more like these: <span>{first.kind}{first.cluster ? <> of <bdi>{first.cluster}</bdi></> : null}, {fatesOf(run.rows.slice(shown.length))}</span>
           </button>
         </li>
       )}

@@ -11,7 +11,7 @@ import { Icon } from "../../ui/icons";
 import { Empty, ErrorNotice, Loading, NotWired, Partial } from "../../ui/states";
 import { type Column, formatSort, parseSort, Table } from "../../ui/table";
 import { Age, Count, Name, PerHour } from "../../ui/values";
-import { capacityOf, clusterOf, idOf, type MachineRow, needOf, notesOf, rackOf, sinceOf, stateOf } from "./rows";
+import { capacityOf, clusterOf, idOf, type MachineRow, needOf, notesOf, rackOf, SERVER_SORTS, serverSort, sinceOf, stateOf } from "./rows";
 
 const PAGE = 200;
 const REFRESH = 5_000;
@@ -63,7 +63,7 @@ interface Pages {
 const NOTHING: Omit<Pages, "filter"> = { rows: [], total: 0, warnings: [], loading: true, loaded: false };
 
 /** Pages of the list: the next one when the end comes into sight, the first ones again every few seconds. */
-function usePages(filter: string): Pages & { more: () => void; reload: () => void } {
+function usePages(filter: string, order: string): Pages & { more: () => void; reload: () => void } {
   const [pages, setPages] = useState<Pages>({ filter, ...NOTHING });
   const busy = useRef(false);
   const latest = useRef(pages);
@@ -77,7 +77,7 @@ function usePages(filter: string): Pages & { more: () => void; reload: () => voi
       const rows: MachineRow[] = [];
       let last: Answer | undefined;
       for (let page = 0; page < wanted; page += 1) {
-        last = await getJson<Answer>("/machines", { filter: filter || undefined, limit: PAGE, after: last?.next }, signal);
+        last = await getJson<Answer>("/machines", { filter: filter || undefined, sort: order || undefined, limit: PAGE, after: last?.next }, signal);
         rows.push(...last.machines);
         if (!last.next) break;
       }
@@ -87,7 +87,7 @@ function usePages(filter: string): Pages & { more: () => void; reload: () => voi
     } finally {
       busy.current = false;
     }
-  }, [filter]);
+  }, [filter, order]);
 
   useEffect(() => {
     const abort = new AbortController();
@@ -108,11 +108,11 @@ function usePages(filter: string): Pages & { more: () => void; reload: () => voi
     const now = latest.current;
     if (!now.next || busy.current) return;
     busy.current = true;
-    getJson<Answer>("/machines", { filter: filter || undefined, limit: PAGE, after: now.next })
-      .then((answer) => setPages((before) => (before.filter === filter ? { ...before, rows: [...before.rows, ...answer.machines], next: answer.next, total: answer.total } : before)))
+    getJson<Answer>("/machines", { filter: filter || undefined, sort: order || undefined, limit: PAGE, after: now.next })
+      .then((answer) => setPages((before) => (before.filter === filter && before.next === now.next ? { ...before, rows: [...before.rows, ...answer.machines], next: answer.next, total: answer.total } : before)))
       .catch((cause: unknown) => setPages((before) => ({ ...before, error: cause instanceof ApiError ? cause : new ApiError(String(cause), 0, "/machines") })))
       .finally(() => (busy.current = false));
-  }, [filter]);
+  }, [filter, order]);
   const reload = useCallback(() => void load(1, new AbortController().signal), [load]);
   return { ...pages, more, reload };
 }
@@ -177,21 +177,23 @@ export function MachineList() {
   const [filter] = useQueryState("filter");
   const [columnText, setColumns] = useQueryState("columns", DEFAULT_COLUMNS);
   const [sortText, setSort] = useQueryState("sort");
-  const pages = usePages(filter);
+  const wanted = parseSort(sortText);
+  const order = serverSort(wanted);
+  const pages = usePages(filter, order);
   const chosen = useMemo(() => new Set(columnText.split(",")), [columnText]);
-  // The server lists by id; another order needs all rows here.
+  // The server has no order of some columns: those need all rows here.
   const isWhole = pages.loaded && !pages.next;
-  const sort = isWhole ? parseSort(sortText) : null;
+  const sort = isWhole || order ? wanted : null;
   const rows = useMemo(() => {
-    const by = sort && COLUMNS.find((column) => column.key === sort.key)?.by;
+    const by = sort && !order && COLUMNS.find((column) => column.key === sort.key)?.by;
     if (!by) return pages.rows;
     const sign = sort.descending ? -1 : 1;
     return [...pages.rows].sort((a, b) => {
       const [x, y] = [by(a), by(b)];
       return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true }));
     });
-  }, [pages.rows, sortText, isWhole]);
-  const columns = COLUMNS.filter((column) => chosen.has(column.key)).map((column) => ({ ...column, sortable: isWhole }));
+  }, [pages.rows, sortText, isWhole, order]);
+  const columns = COLUMNS.filter((column) => chosen.has(column.key)).map((column) => ({ ...column, sortable: isWhole || column.key in SERVER_SORTS }));
   const open = useCallback((row: MachineRow) => navigate(linkTo(objectPath("machines", idOf(row)))), []);
   const shownError = pages.error && pages.error.status !== 400 ? pages.error : undefined;
 
@@ -203,12 +205,10 @@ export function MachineList() {
       <Card
         title={pages.loaded ? `${count(pages.rows.length)} of ${count(pages.total)} machines` : "Machines"}
         source={{ route: `/machines${filter ? `?filter=${encodeURIComponent(filter)}` : ""}`, command: `bigfleet machines${filter ? ` ${filter}` : ""}` }}
-        actions={<>
-          {pages.loaded && !isWhole && <span className="dim">by id; other orders once all are loaded</span>}
-          <ColumnChooser chosen={chosen} onChange={setColumns} />
-        </>}
+        actions={<ColumnChooser chosen={chosen} onChange={setColumns} />}
         flush
       >
+        <p className="machines-order dim">{pages.loaded && !isWhole ? "some columns sort once all are loaded" : ""}</p>
         {!pages.loaded ? (
           pages.error
             ? (pages.error.notWired ? <NotWired error={pages.error} height={300} /> : <ErrorNotice error={pages.error} retry={pages.reload} height={300} />)
@@ -218,7 +218,7 @@ export function MachineList() {
             <p>{filter ? "Take a term away, or look at the terms beside the field." : "A provider's first List makes machines appear."}</p>
           </Empty>
         ) : (
-          <Table label="Machines" rows={rows} columns={columns} rowKey={idOf} onOpen={open} sort={sort} onSort={isWhole ? (next) => setSort(formatSort(next)) : undefined} onEnd={pages.more} maxHeight="max(420px, calc(100vh - 300px))" />
+          <Table label="Machines" rows={rows} columns={columns} rowKey={idOf} onOpen={open} sort={sort} onSort={(next) => setSort(formatSort(next))} onEnd={pages.more} maxHeight="max(420px, calc(100vh - 300px))" />
         )}
       </Card>
     </div>

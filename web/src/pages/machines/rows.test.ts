@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { capacityOf, costSoFar, needOf, notesOf, stateOf, type MachineRow, type StoryEvent } from "./rows";
+import { capacityOf, costSoFar, needOf, notesOf, serverSort, stateOf, type MachineRow, type StoryEvent } from "./rows";
 
 const row: MachineRow = {
   machine: { id: "sp-1", state: "MACHINE_STATE_CONFIGURED", capacityType: "CAPACITY_TYPE_ON_DEMAND", cluster: "shop", lastError: "" },
@@ -23,4 +23,13 @@ test("cost so far counts the hours in which a machine was billed", () => {
 
 test("without a story nothing is said about the cost", () => {
   expect(costSoFar([], 0.5, "Idle", HOUR)).toBeNull();
+});
+
+test("a sort of the table is the server's, where it has one; the youngest came last", () => {
+  expect(serverSort({ key: "price", descending: true })).toBe("-price");
+  expect(serverSort({ key: "id", descending: false })).toBe("name");
+  expect(serverSort({ key: "age", descending: false })).toBe("-since");
+  expect(serverSort({ key: "age", descending: true })).toBe("since");
+  expect(serverSort({ key: "notes", descending: false })).toBe("");
+  expect(serverSort(null)).toBe("");
 });

@@ -103,3 +103,13 @@ export function costSoFar(events: readonly StoryEvent[], pricePerHour: number, s
   });
   return { dollars, sinceNanos: first.atUnixNanos };
 }
+
+/** Columns by which the server lists all machines, however many. The youngest came last. */
+export const SERVER_SORTS: Readonly<Record<string, string>> = { id: "name", state: "state", cluster: "cluster", type: "type", zone: "zone", price: "price", age: "-since" };
+
+/** What `/machines?sort=` takes for a sort of the table; empty: it is not sorted there. */
+export function serverSort(sort: { key: string; descending: boolean } | null): string {
+  const known = sort ? SERVER_SORTS[sort.key] : undefined;
+  if (!sort || !known) return "";
+  return sort.descending ? (known.startsWith("-") ? known.slice(1) : `-${known}`) : known;
+}

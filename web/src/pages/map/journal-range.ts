@@ -6,6 +6,7 @@ import type { JournalRange, Status } from "../../core/types";
  */
 export function cyclesOf(status: Status | undefined, notBefore: number): { first: number; last: number } | null {
   const told = status && journalRange(status.journal);
+  if (status?.journal && !told) return null;
   if (told) return told.last > notBefore ? { first: Math.max(told.first, notBefore), last: told.last } : null;
   const cycles = (status?.shards ?? []).map((shard) => shard.cycle).filter((cycle) => cycle > 0);
   if (cycles.length === 0) return null;

@@ -64,6 +64,19 @@ test("the squares fill the room", () => {
   expect(layout.cell).toBeGreaterThanOrEqual(12);
 });
 
+test("many racks give up their names for larger squares", () => {
+  const order = orderOf(mapOf(25_000));
+  const inner = Array.from({ length: 120 }, (_, rack) => rack);
+  for (const group of order.groups) {
+    const size = (group.end - group.start) / inner.length;
+    group.inner = inner.map((rack) => ({ name: `r${rack}`, start: Math.round(group.start + rack * size), end: Math.round(group.start + (rack + 1) * size) }));
+  }
+  const layout = layoutOf(order, 1040, 620);
+  expect(layout.cell).toBeGreaterThanOrEqual(3);
+  expect(layout.labels.map((label) => label.text)).toEqual(["a", "b"]);
+  expect(layout.height).toBeLessThanOrEqual(620);
+});
+
 describe("moving and selecting", () => {
   const layout = layoutOf(orderOf(mapOf(240)), 900, 500);
   test("right and back again leads home", () => {

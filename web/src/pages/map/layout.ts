@@ -180,9 +180,22 @@ function bestLines(groups: readonly OuterGroup[], width: number, room: number, s
   return best.cell > 0 ? best : { lines: linesOf(groups, from), cell: Math.max(1, Math.round(s.scale)) };
 }
 
+/** Below this many pixels a square is too small to be seen well. */
+const SMALL_CELL = 4;
+
+/** Racks have names and places of their own unless that leaves too little room for the machines. */
+function groupsThatFit(groups: readonly OuterGroup[], width: number, room: number, s: Sizes): { groups: readonly OuterGroup[]; lines: OuterGroup[][]; cell: number } {
+  if (groups.length === 0) return { groups, lines: [], cell: 1 };
+  const named = { groups, ...bestLines(groups, width, room, s) };
+  if (named.cell >= SMALL_CELL * s.scale || groups.every(isPlain)) return named;
+  const plain = groups.map((group) => ({ ...group, inner: [{ name: "", start: group.start, end: group.end }] }));
+  const unnamed = { groups: plain, ...bestLines(plain, width, room, s) };
+  return unnamed.cell >= 1.5 * named.cell ? unnamed : named;
+}
+
 export function layoutOf(order: Order, width: number, room: number, scale = 1): Layout {
   const s = sizesAt(scale);
-  const { lines, cell } = order.groups.length ? bestLines(order.groups, width, room, s) : { lines: [], cell: 1 };
+  const { groups, lines, cell } = groupsThatFit(order.groups, width, room, s);
   const pitch = pitchOf(cell);
   const blocks: Block[] = [];
   const labels: Label[] = [];
@@ -194,7 +207,7 @@ export function layoutOf(order: Order, width: number, room: number, scale = 1): 
     line.forEach((group, index) => {
       const wide = widths[index] ?? 1;
       labels.push({ text: group.name, x, y, width: wide, outer: true, count: group.end - group.start });
-      const { height } = placeInside(group, order.groups.indexOf(group), x, y + s.outerLabel, wide, pitch, s, blocks, labels);
+      const { height } = placeInside(group, groups.indexOf(group), x, y + s.outerLabel, wide, pitch, s, blocks, labels);
       tallest = Math.max(tallest, height);
       x += wide + 2 * s.gap;
     });

@@ -97,3 +97,8 @@ test("without a journal's range the cycles so far are offered, from where the se
   expect(cyclesOf(status, 70)).toBeNull();
   expect(cyclesOf(undefined, 0)).toBeNull();
 });
+
+test("a shard that tells it has no journal offers no past", () => {
+  const status = { shards: [{ cycle: 90 }], journal: { "shard-0": { firstCycle: null, lastCycle: null } } } as unknown as Parameters<typeof cyclesOf>[0];
+  expect(cyclesOf(status, 0)).toBeNull();
+});

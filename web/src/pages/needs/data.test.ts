@@ -17,3 +17,10 @@ test("the same warning is said once, and a shard without a cycle is rebuilding",
   expect(all.warnings).toEqual(["half"]);
   expect(all.rebuilding).toBe(true);
 });
+
+test("of a past cycle a Need is covered or not, and how many may have been met is told", () => {
+  const row = { clusterId: "shop", needId: "n1", priority: 1, satisfied: true } as NeedList["needs"][number];
+  const all = joined([list("shard-0", { needStates: { met: null, arriving: 0, blocked: 0, short: 1, unjudged: 2 }, needs: [row, { ...row, needId: "n2", satisfied: false }] })], []);
+  expect(all.rows.map((each) => each.state)).toEqual(["covered", "uncovered"]);
+  expect(all).toMatchObject({ unjudged: 2, counts: { met: 0, short: 1 } });
+});

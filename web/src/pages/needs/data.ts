@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, getJson, type Loaded } from "../../core/api";
 import { useResets, useTopic } from "../../core/live";
+import { stillFor } from "../../core/scrolling";
 import { NEED_STATES, type NeedCounts } from "../../core/types";
 import { merged } from "./shapes";
 import type { NeedList, NeedRow } from "./types";
@@ -13,12 +14,17 @@ const PACE = (rows: number): number => (rows > FIRST_ROWS ? 5_000 : 1_000);
 /** Also without news, as the demand of a Need that stays met may change. */
 const QUIET = 10_000;
 
+/** Nothing is asked for again before nothing has been scrolled for so long. */
+const STILL = 600;
+
 export interface NeedQuery {
   shards: readonly string[];
   cluster: string;
   state: string;
   source: string;
   limit: number;
+  /** A past cycle; null: now. */
+  at: number | null;
 }
 
 export interface Needs {
@@ -28,20 +34,32 @@ export interface Needs {
   /** That the filters of the server leave, before the limit. */
   matching: number;
   counts: NeedCounts;
+  /** Of a past cycle: Needs that may have been met. */
+  unjudged: number;
   cycle: number;
   rebuilding: boolean;
   warnings: string[];
 }
+
+/** Answers are this page's own: their rows are named in place, as copies of 20,000 take their time. */
+const named = (list: NeedList): NeedRow[] => {
+  for (const row of list.needs) {
+    row.shardId = list.shardId;
+    row.state ??= row.satisfied ? "covered" : "uncovered";
+  }
+  return list.needs;
+};
 
 export function joined(lists: readonly NeedList[], failed: readonly string[]): Needs {
   const counts: NeedCounts = { met: 0, arriving: 0, blocked: 0, short: 0 };
   for (const list of lists) for (const state of NEED_STATES) counts[state] += list.needStates?.[state] ?? 0;
   const sum = (of: (list: NeedList) => number): number => lists.reduce((total, list) => total + of(list), 0);
   return {
-    rows: merged(lists.map((list) => list.needs.map((row) => ({ ...row, shardId: list.shardId })))),
+    rows: merged(lists.map(named)),
     total: sum((list) => list.totalNeeds),
     matching: sum((list) => list.matchingNeeds ?? list.totalNeeds),
     counts,
+    unjudged: sum((list) => list.needStates?.unjudged ?? 0),
     cycle: Math.max(0, ...lists.map((list) => list.cycle)),
     rebuilding: lists.length > 0 && lists.some((list) => list.cycle === 0),
     warnings: [...new Set([...failed, ...lists.flatMap((list) => list.warnings ?? [])])],
@@ -49,8 +67,8 @@ export function joined(lists: readonly NeedList[], failed: readonly string[]): N
 }
 
 async function ask(query: NeedQuery, signal: AbortSignal): Promise<Needs> {
-  const { shards, cluster, state, source, limit } = query;
-  const asked = shards.map((shard) => getJson<NeedList>("/needs", { shard, cluster: cluster || undefined, state: state || undefined, source: source || undefined, limit }, signal));
+  const { shards, cluster, state, source, limit, at } = query;
+  const asked = shards.map((shard) => getJson<NeedList>("/needs", { shard, cluster: cluster || undefined, state: state || undefined, source: source || undefined, limit, at: at ?? undefined }, signal));
   const told = await Promise.allSettled(asked);
   const lists: NeedList[] = [];
   const failed: string[] = [];
@@ -95,22 +113,23 @@ export function useNeeds(query: NeedQuery): Loaded<Needs> {
   const pace = PACE(state.data?.rows.length ?? 0);
   const later = useCallback(() => {
     if (busy.current) return;
-    busy.current = window.setTimeout(() => {
-      busy.current = 0;
-      if (document.visibilityState === "visible") reload();
-    }, pace);
-  }, [pace, reload]);
+    const look = (): void => {
+      // Reading 20,000 rows stops the page for a moment: not while a person scrolls.
+      const still = stillFor();
+      busy.current = still < STILL ? window.setTimeout(look, STILL - still) : 0;
+      if (!busy.current && document.visibilityState === "visible" && wanted.at === null) reload();
+    };
+    busy.current = window.setTimeout(look, pace);
+  }, [pace, reload, wanted]);
   useTopic("needs", later);
   useEffect(() => {
-    const timer = window.setInterval(() => {
-      if (document.visibilityState === "visible") reload();
-    }, QUIET);
+    const timer = window.setInterval(later, QUIET);
     return () => {
       window.clearInterval(timer);
       window.clearTimeout(busy.current);
       busy.current = 0;
     };
-  }, [reload]);
+  }, [later]);
 
   // The rows before stay while other ones are asked for: the table does not blink with every chip.
   return { data: state.data, error: state.error, loading: state.loading, loadedAt: state.loadedAt, reload };

@@ -29,6 +29,7 @@ const STATE_WORDS: Record<NeedState, string> = {
   short: "No supply for it, even with every hold lifted",
 };
 const STATE_COLOURS: Record<NeedState, string> = { met: "Configured", arriving: "Idle", blocked: "Configuring", short: "Failed" };
+const SHARDS_AGAIN = 5_000;
 const SOURCES = ["pod", "buffer", "provisioning-request"];
 
 const toggled = (list: string, word: string): string => {
@@ -103,6 +104,11 @@ const CutLine = ({ waiting }: { waiting: number }) => (
   <div className="needs-cut"><span>Supply for these requirements ran out here: {format.plural(waiting, "Need")} short</span></div>
 );
 
+const keyOfLine = (line: Line): string => line.key;
+const heightOf = (line: Line): number => HEIGHTS[line.kind];
+const spanOf = (line: Line) => (line.kind === "shape" ? <ShapeHead line={line} /> : line.kind === "cut" ? <CutLine waiting={line.waiting} /> : null);
+const classOfRow = (line: Line): string => (line.kind === "need" ? `needs-row ${line.need.state}` : `needs-${line.kind}-row`);
+
 function useFilters() {
   const [states, setStates] = useQueryState("state");
   const [reason, setReason] = useQueryState("reason");
@@ -139,7 +145,7 @@ function StateChips({ filters, data }: { filters: Filters; data: Needs | undefin
       {NEED_STATES.map((state) => (
         <button key={state} type="button" className={`needs-state ${state}`} aria-pressed={chosen.includes(state)} data-tip={STATE_WORDS[state]} onClick={() => filters.setStates(toggled(filters.states, state))}>
           <span className="swatch" style={{ background: stateColour(STATE_COLOURS[state]) }} />
-          <b>{data ? format.count(data.counts[state]) : "–"}</b>
+          <b>{!data || (state === "met" && data.unjudged > 0) ? "–" : format.count(data.counts[state])}</b>
           <span>{state}</span>
         </button>
       ))}
@@ -186,13 +192,17 @@ export default function NeedsPage({ params }: PageProps) {
   const { query } = useAddress();
   const at = useAt();
   const live = useStatus();
-  const asking = useApi<Status>(live ? null : "/status");
-  const status = live ?? asking.data;
+  // Of a coordinator that no shard has reported to yet, too: the first one may come any time.
+  const asking = useApi<Status>(live?.shards.length ? null : "/status", {}, { every: SHARDS_AGAIN });
+  const status = live?.shards.length ? live : (asking.data ?? live);
   const summary = useStore(overview);
   const shards = useMemo(() => (status?.shards ?? []).map((shard) => shard.shardId).sort(), [status]);
   const [limit, setLimit] = useState(FIRST_ROWS);
   const asked = filters.shard ? [filters.shard] : shards;
-  const loaded = useNeeds({ shards: asked, cluster: filters.cluster, state: filters.states, source: filters.source, limit });
+  const needs = useNeeds({ shards: asked, cluster: filters.cluster, state: filters.states, source: at === null ? filters.source : "", limit, at });
+  // Without a shard there is no one to ask: what is wrong is that none is known.
+  const loaded = asked.length === 0 && asking.error ? { ...needs, error: asking.error, reload: asking.reload } : needs;
+  const isShardless = asked.length === 0 && status !== undefined && status !== null;
   const rows = loaded.data?.rows ?? [];
   const open = openNeed(params.name, query);
 
@@ -202,7 +212,8 @@ export default function NeedsPage({ params }: PageProps) {
   );
   const lines = useMemo(() => (filters.view === "order" ? inOrder(rows, fits) : byShape(rows, fits)), [rows, fits, filters.view]);
   const visible = useMemo(() => rows.filter(fits), [rows, fits]);
-  const clusters = useMemo(() => [...new Set([...Object.keys(summary?.pods ?? {}), ...rows.map((row) => row.clusterId)])].sort(), [summary?.pods, rows]);
+  const listedClusters = useMemo(() => [...new Set(rows.map((row) => row.clusterId))], [rows]);
+  const clusters = useMemo(() => [...new Set([...Object.keys(summary?.pods?.byCluster ?? {}), ...listedClusters])].sort(), [summary?.pods, listedClusters]);
   const filtered = Boolean(filters.states || filters.reason || filters.cluster || filters.source || filters.priority);
 
   const openRow = useCallback((line: Line) => {
@@ -228,7 +239,7 @@ export default function NeedsPage({ params }: PageProps) {
         <h1>Needs</h1>
         <Pickers filters={filters} shards={shards} clusters={clusters} />
       </div>
-      {at !== null && <Partial warnings={[`This list shows now. An opened Need is explained as of cycle ${format.count(at)}.`]} />}
+      {at !== null && <Partial warnings={[`Cycle ${format.count(at)}, as its journal has it.${loaded.data?.unjudged ? ` Of ${format.plural(loaded.data.unjudged, "Need")} it is not recorded whether their pods ran.` : ""}`]} />}
       <StateChips filters={filters} data={loaded.data} />
       <Card
         title="What clusters ask for"
@@ -240,23 +251,25 @@ export default function NeedsPage({ params }: PageProps) {
           {loaded.data ? <ReasonChips filters={filters} rows={rows} /> : <span />}
           <p className="dim" role="status">{loaded.data ? shownText(loaded.data, visible.length, filtered) : loaded.error ? "Needs are not known" : "Loading"}</p>
         </div>
+        {isShardless ? <Empty title="No shard is known yet" height={420}><p>A shard appears when it registers: <code>bigfleet shard --coordinator ADDRESS</code></p></Empty> : (
         <View of={loaded} height={420} lines={9} empty={(data) => (lines.length === 0 ? <NothingThere data={data} filtered={filtered} /> : null)}>
           {() => (
             <Table
               label="Needs, highest precedence first"
               rows={lines}
               columns={filters.view === "order" ? IN_ORDER : BY_SHAPE}
-              rowKey={(line) => line.key}
-              heightOf={(line) => HEIGHTS[line.kind]}
+              rowKey={keyOfLine}
+              heightOf={heightOf}
               rowHeight={HEIGHTS.need}
-              span={(line) => (line.kind === "shape" ? <ShapeHead line={line} /> : line.kind === "cut" ? <CutLine waiting={line.waiting} /> : null)}
-              rowClass={(line) => (line.kind === "need" ? `needs-row ${line.need.state}` : `needs-${line.kind}-row`)}
+              span={spanOf}
+              rowClass={classOfRow}
               onOpen={openRow}
               onEnd={more}
               maxHeight="max(380px, calc(100vh - 272px))"
             />
           )}
         </View>
+        )}
       </Card>
       {open && <NeedDrawer key={open} name={open} rows={rows} onClose={close} />}
     </div>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { byShape, classOf, coverageOf, groupText, inOrder, merged, penaltyText, reasonCounts, requirementText } from "./shapes";
+import { byShape, classOf, coverageOf, groupText, inOrder, merged, penaltyText, reasonCounts, requirementText, shapeKey, shapeKeys } from "./shapes";
 import type { NeedRow } from "./types";
 
 const row = (changes: Partial<NeedRow>): NeedRow => ({
@@ -79,4 +79,19 @@ test("several shards make one walk: each keeps its own order, the higher priorit
 test("reasons are counted by the first one, the most frequent first", () => {
   const because = (code: string): NeedRow => row({ reasons: [{ code, text: "" }, { code: "later", text: "" }] });
   expect(reasonCounts([because("b"), because("a"), because("a"), row({})])).toEqual([["a", 2], ["b", 1]]);
+});
+
+test("a profile that came before gives its shape without looking again, each shard its own", () => {
+  const keyOf = shapeKeys();
+  const rack = { requirements: [{ key: "rack", operator: "Same" }], profileFingerprint: "f1" };
+  expect(keyOf(row(rack))).toBe(shapeKey(row(rack)));
+  expect(keyOf(row({ ...rack, needId: "n2" }))).toBe(shapeKey(row(rack)));
+  expect(keyOf(row({ ...rack, shardId: "shard-1" }))).not.toBe(shapeKey(row(rack)));
+  expect(keyOf(row({}))).toBe(shapeKey(row({})));
+});
+
+test("the cut is where it is, also when what is above is not shown", () => {
+  const rows = [row({ needId: "a" }), row({ needId: "b", state: "short", satisfied: false }), row({ needId: "c" })];
+  expect(byShape(rows, (each) => each.needId === "c").map((line) => line.kind)).toEqual(["shape", "cut", "need"]);
+  expect(byShape(rows, (each) => each.needId === "a").map((line) => line.kind)).toEqual(["shape", "need"]);
 });

@@ -76,6 +76,18 @@ export function coverageOf(row: NeedRow): Coverage | null {
 export const shapeKey = (row: NeedRow): string =>
   JSON.stringify([row.shardId, row.requirements ?? [], row.spread ?? []]);
 
+/** The same, looked up for a row whose profile came before: there are few profiles and thousands of rows. */
+export function shapeKeys(): (row: NeedRow) => string {
+  const known = new Map<string, string>();
+  return (row) => {
+    if (!row.profileFingerprint) return shapeKey(row);
+    const profile = `${row.shardId} ${row.profileFingerprint}`;
+    let key = known.get(profile);
+    if (key === undefined) known.set(profile, (key = shapeKey(row)));
+    return key;
+  };
+}
+
 export type Line =
   | { kind: "need"; key: string; need: NeedRow }
   | { kind: "shape"; key: string; first: NeedRow; rows: number; counts: Record<NeedState, number> }
@@ -84,19 +96,14 @@ export type Line =
 const noCounts = (): Record<NeedState, number> => ({ met: 0, arriving: 0, blocked: 0, short: 0 });
 const keyOf = (row: NeedRow): string => `${row.shardId}/${row.clusterId}/${row.needId}`;
 
-interface Shape {
-  all: NeedRow[];
-  shown: NeedRow[];
-}
-
-function shapesOf(rows: readonly NeedRow[], isShown: (row: NeedRow) => boolean): Map<string, Shape> {
-  const shapes = new Map<string, Shape>();
+function shapesOf(rows: readonly NeedRow[]): Map<string, NeedRow[]> {
+  const shapes = new Map<string, NeedRow[]>();
+  const keyOfShape = shapeKeys();
   for (const row of rows) {
-    const key = shapeKey(row);
-    const shape = shapes.get(key) ?? { all: [], shown: [] };
-    shapes.set(key, shape);
-    shape.all.push(row);
-    if (isShown(row)) shape.shown.push(row);
+    const key = keyOfShape(row);
+    const shape = shapes.get(key);
+    if (shape) shape.push(row);
+    else shapes.set(key, [row]);
   }
   return shapes;
 }
@@ -107,17 +114,18 @@ function shapesOf(rows: readonly NeedRow[], isShown: (row: NeedRow) => boolean):
  */
 export function byShape(rows: readonly NeedRow[], isShown: (row: NeedRow) => boolean): Line[] {
   const lines: Line[] = [];
-  for (const [key, shape] of shapesOf(rows, isShown)) {
-    const first = shape.shown[0];
+  for (const [key, shape] of shapesOf(rows)) {
+    const first = shape.find(isShown);
     if (!first) continue;
     const counts = noCounts();
-    for (const row of shape.all) counts[row.state] += 1;
-    lines.push({ kind: "shape", key: `shape ${key}`, first, rows: shape.all.length, counts });
-    const cut = shape.all.findIndex((row) => row.state === "short");
-    const below = new Set(cut < 0 ? [] : shape.all.slice(cut));
-    let drawn = cut < 0;
-    for (const need of shape.shown) {
-      if (!drawn && below.has(need)) {
+    for (const row of shape) if (row.state in counts) counts[row.state as NeedState] += 1;
+    lines.push({ kind: "shape", key: `shape ${key}`, first, rows: shape.length, counts });
+    let isBelow = false;
+    let drawn = false;
+    for (const need of shape) {
+      isBelow ||= need.state === "short";
+      if (!isShown(need)) continue;
+      if (!drawn && isBelow) {
         lines.push({ kind: "cut", key: `cut ${key}`, waiting: counts.short });
         drawn = true;
       }

@@ -14,11 +14,14 @@ export interface Spread {
   whenUnsatisfiable?: string;
 }
 
+/** Of a past cycle it is not recorded whether a covered Need was met. */
+export type ShownState = NeedState | "covered" | "uncovered";
+
 export interface NeedRow {
   clusterId: string;
   needId: string;
   priority: number;
-  state: NeedState;
+  state: ShownState;
   aggregateResources: Resources;
   minUnit?: Resources;
   group?: string;
@@ -55,7 +58,7 @@ export interface NeedList {
   computedAtUnixNanos?: number;
   totalNeeds: number;
   matchingNeeds?: number;
-  needStates?: Record<NeedState, number>;
+  needStates?: Record<Exclude<NeedState, "met">, number> & { met: number | null; unjudged?: number };
   needs: NeedRow[];
   rebuilding?: boolean;
   warnings?: string[];

@@ -27,16 +27,17 @@ export function ActionsCard({ live, duration, step }: { live?: Record<string, nu
   useStore(shown);
   const loaded = useApi<Actions>("/fleet/actions", { duration, step }, { version, every: 15_000 });
   const now = Object.entries(live ?? {}).filter(([, value]) => value > 0);
+  const said = live === undefined ? "" : now.length > 0 ? now.map(([kind, value]) => `${kind} ${rate(value)}`).join(" · ") : "none in the last minute";
   return (
     <Card
       title="Actions per minute"
       source={{ route: "/fleet/actions", promql: "sum by (kind) (rate(bigfleet_shard_actions_total[1m])) * 60" }}
-      actions={<span className="dim">{now.length > 0 ? now.map(([kind, value]) => `${kind} ${rate(value)}`).join(" · ") : "none in the last minute"}</span>}
+      actions={<span className="actions-now dim" data-tip={said}>{said}</span>}
     >
       <View
         of={loaded}
         height={160}
-        empty={(data) => (data.timestamps.length < 2 || data.kinds.length === 0 ? <Empty title="No actions in this time" height={160}><p>The fleet fits its demand; machines move when one of them changes.</p></Empty> : null)}
+        empty={(data) => (sinceFirst(data).timestamps.length < 2 || data.kinds.length === 0 ? <Empty title="No actions in this time" height={160}><p>The fleet fits its demand; machines move when one of them changes.</p></Empty> : null)}
       >
         {(all) => {
           const data = sinceFirst(all);

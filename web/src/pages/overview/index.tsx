@@ -1,5 +1,5 @@
-import { useEffect, useMemo } from "react";
-import { useApi } from "../../core/api";
+import { type FocusEvent, type ReactNode, useEffect, useMemo, useState } from "react";
+import { type Loaded, useApi } from "../../core/api";
 import { announce } from "../../core/announce";
 import { decisionName, sentenceOf } from "../../core/decisions";
 import * as format from "../../core/format";
@@ -9,7 +9,7 @@ import { linkTo, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
 import { type Decision, type History, NEED_STATES, type Overview } from "../../core/types";
 import { Link, needTone, Pill, Segmented, type Tone } from "../../ui/basics";
-import { Card, Tile } from "../../ui/card";
+import { Card, LoadingTiles, Tile } from "../../ui/card";
 import { Chart, Legend, PartsBar, type Series, Sparkline } from "../../ui/charts";
 import { Empty, Loading, Partial, Rebuilding, View } from "../../ui/states";
 import { Ago, Count, Percent, PerHour, Seconds } from "../../ui/values";
@@ -24,6 +24,8 @@ const RANGES = {
   "24h": { text: "24 h", span: 86400, step: 300 },
 } as const;
 type Range = keyof typeof RANGES;
+const DECISIONS_SHOWN = 10;
+const TILES = 6;
 
 export function toneOf(now: Overview): Tone {
   const short = (now.needs?.short ?? 0) + (now.shardsDown?.length ?? 0);
@@ -42,7 +44,7 @@ function share(now: Overview): string {
   const needs = now.needs;
   if (!needs) return "";
   const total = NEED_STATES.reduce((sum, state) => sum + needs[state], 0);
-  if (total === 0) return "No cluster asks for anything";
+  if (total === 0) return now.rebuilding ? "not known yet" : "No cluster asks for anything";
   return NEED_STATES.filter((state) => needs[state] > 0).map((state) => `${format.count(needs[state])} ${state}`).join(", ");
 }
 
@@ -92,6 +94,7 @@ function Tiles({ now, course }: { now: Overview; course: Course }) {
 
 function Classes({ now }: { now: Overview }) {
   const rows = (now.needsByClass ?? []).filter((row) => NEED_STATES.some((state) => row[state] > 0));
+  if (rows.length === 0 && now.rebuilding) return <Empty title="Not known yet" height={90}><p>Demand appears with the next roll-up of each cluster.</p></Empty>;
   if (rows.length === 0) return <Empty title="No demand" height={90}><p>A cluster's first roll-up makes its priority classes appear here.</p></Empty>;
   return (
     <ul className="class-rows">
@@ -129,7 +132,7 @@ function States({ now }: { now: Overview }) {
 }
 
 function Pods({ now }: { now: Overview }) {
-  const rows = Object.entries(now.pods ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  const rows = Object.entries(now.pods?.byCluster ?? {}).sort(([a], [b]) => a.localeCompare(b));
   return (
     <ul className="class-rows">
       {rows.map(([cluster, pods]) => (
@@ -152,10 +155,36 @@ function Pods({ now }: { now: Overview }) {
   );
 }
 
+/**
+ * A board with a fixed number of places, so that a new decision moves nothing on the page. It stands
+ * still while someone points at it or moves through it with the keyboard: a link must not become
+ * another one under the finger.
+ */
+function LastDecisions({ known }: { known: readonly Decision[] }) {
+  const live = useStore(decisions);
+  const newest = withRows(known, live).slice(0, DECISIONS_SHOWN);
+  const [held, setHeld] = useState<readonly Decision[] | null>(null);
+  const rows = held ?? newest;
+  if (rows.length === 0) return <Empty title="Nothing decided yet" height={DECISIONS_SHOWN * 46}><p>A decision appears when a cluster's demand or the fleet changes.</p></Empty>;
+  const hold = (): void => setHeld((before) => before ?? newest);
+  const release = (): void => setHeld(null);
+  const isWithin = (event: FocusEvent<HTMLElement>): boolean => event.currentTarget.contains(event.relatedTarget);
+  return (
+    <ol className="feed" onPointerEnter={hold} onPointerLeave={release} onFocus={hold} onBlur={(event) => { if (!isWithin(event)) release(); }}>
+      {rows.map((row, place) => (
+        <li key={place}>
+          <span className="when"><Ago nanos={row.atUnixNanos} /></span>
+          <Link className="sentence" to={linkTo("/decisions", { decision: decisionName(row.id) })} data-tip={sentenceOf(row)}><bdi>{sentenceOf(row)}</bdi></Link>
+          <span className="more">{row.deltaHourlyCost ? <span data-tip={`$${format.precise(row.deltaHourlyCost)} an hour`}>{row.deltaHourlyCost > 0 ? "+" : ""}{format.perHour(row.deltaHourlyCost)}</span> : null}<Pill>{row.kind}</Pill></span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 function DecisionsCard() {
   const version = useStore(resets);
-  const live = useStore(decisions);
-  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { limit: 10 }, { version });
+  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { limit: DECISIONS_SHOWN }, { version });
   return (
     <Card
       title="Last decisions"
@@ -163,33 +192,22 @@ function DecisionsCard() {
       actions={<Link to={linkTo("/decisions")}>All decisions</Link>}
       flush
     >
-      <View of={loaded} height={330} lines={8}>
-        {(data) => {
-          const rows = withRows(data.decisions, live).slice(0, 10);
-          if (rows.length === 0) return <Empty title="Nothing decided yet" height={330}><p>A decision appears when a cluster's demand or the fleet changes.</p></Empty>;
-          return (
-            <ol className="feed">
-              {rows.map((row) => (
-                <li key={row.id}>
-                  <span className="when"><Ago nanos={row.atUnixNanos} /></span>
-                  <Link className="sentence" to={linkTo("/decisions", { decision: decisionName(row.id) })}><bdi>{sentenceOf(row)}</bdi></Link>
-                  <span className="more">{row.deltaHourlyCost ? <span data-tip={`$${format.precise(row.deltaHourlyCost)} an hour`}>{row.deltaHourlyCost > 0 ? "+" : ""}{format.perHour(row.deltaHourlyCost)}</span> : null}<Pill>{row.kind}</Pill></span>
-                </li>
-              ))}
-            </ol>
-          );
-        }}
-      </View>
+      <View of={loaded} height={DECISIONS_SHOWN * 46} lines={8}>{(data) => <LastDecisions known={data.decisions} />}</View>
     </Card>
   );
 }
 
+/** A chart over time: of the server's history and of this visit. One that has no history yet is not empty. */
+function Samples({ of, course, height, children }: { of: Loaded<History>; course: Course; height: number; children: ReactNode }) {
+  if (course.times.length >= 2) return children;
+  return <View of={of} height={height}>{() => <Empty title="No samples yet" height={height}><p>The chart fills as cycles are decided.</p></Empty>}</View>;
+}
+
 function MachinesChart({ course }: { course: Course }) {
   useStore(shown);
+  // All of them, also those that no machine is in now: a legend that grows would move the page.
   const series: Series[] = MACHINE_STATES.filter((state) => state !== "Speculative")
-    .map((state) => ({ label: state, colour: stateColour(state), points: course.column(`machines.${state}`) }))
-    .filter((each) => each.points.some((value) => format.known(value) && value > 0));
-  if (course.times.length < 2) return <Empty title="No samples yet" height={210}><p>The chart fills as cycles are decided.</p></Empty>;
+    .map((state) => ({ label: state, colour: stateColour(state), points: course.column(`machines.${state}`) }));
   return (
     <>
       <Chart label="Machines by state" times={course.times} series={series} format={format.short} height={180} stacked />
@@ -204,13 +222,29 @@ function CostChart({ course }: { course: Course }) {
     { label: "Billed", colour: categorical(0), points: course.column("dollarsPerHour") },
     { label: "Idle", colour: categorical(1), points: course.column("idleDollarsPerHour") },
   ];
-  if (course.times.length < 2) return <Empty title="No samples yet" height={190}><p>The chart fills as cycles are decided.</p></Empty>;
   return (
     <>
       <Chart label="Cost" times={course.times} series={series} format={format.perHour} height={160} />
       <Legend series={series} format={format.perHour} />
     </>
   );
+}
+
+function warningsOf(now: Overview): string[] {
+  const down = now.shardsDown ?? [];
+  return [...(now.warnings ?? []), ...(down.length > 0 ? [`Not answering: ${down.join(", ")}. Their machines and Needs are missing here.`] : [])];
+}
+
+/** In the place of the tiles: as high as they will be, or why they do not come. */
+function WaitingTiles({ of }: { of: Loaded<Overview> }) {
+  if (of.error) return <Card title="The fleet now" source={{ route: "/fleet/overview", command: "bigfleet status" }}><View of={of}>{() => null}</View></Card>;
+  return <div className="tiles"><LoadingTiles count={TILES} /></div>;
+}
+
+/** A part of the overview; what went wrong with it is said once, in the place of the tiles. */
+function Told({ now, of, height, children }: { now: Overview | undefined; of: Loaded<Overview>; height: number; children: (now: Overview) => ReactNode }) {
+  if (now) return children(now);
+  return of.error ? <p className="unknown">unknown</p> : <Loading height={height} />;
 }
 
 export default function OverviewPage() {
@@ -228,30 +262,29 @@ export default function OverviewPage() {
     if (sentence) announce(sentence);
   }, [sentence]);
 
-  if (!now) return <><h1 className="sr-only">Overview</h1><View of={first} height={700} lines={9}>{() => <Loading />}</View></>;
   const chartRange = <Segmented label="Time range" options={(Object.keys(RANGES) as Range[]).map((value) => ({ value, text: RANGES[value].text }))} value={range as Range} onChange={setRange} />;
   return (
     <div className="overview">
       <div className="status-line">
-        <span className={`status-dot ${toneOf(now)}`} aria-hidden="true" />
-        <h1>{now.sentence ?? `${format.plural(now.machines, "machine")} in ${format.plural(now.shards, "shard")}`}</h1>
+        <span className={`status-dot ${now ? toneOf(now) : "neutral"}`} aria-hidden="true" />
+        <h1>{now ? (now.sentence ?? `${format.plural(now.machines, "machine")} in ${format.plural(now.shards, "shard")}`) : first.error ? "The state of the fleet is unknown" : "Overview"}</h1>
       </div>
-      {now.rebuilding && <Rebuilding />}
-      <Partial warnings={[...(now.warnings ?? []), ...(now.shardsDown?.length ? [`Not answering: ${now.shardsDown.join(", ")}. Their machines and Needs are missing here.`] : [])]} />
-      <Rails pauses={now.pauses ?? []} />
-      <Tiles now={now} course={course} />
+      {now?.rebuilding && <Rebuilding />}
+      {now && <Partial warnings={warningsOf(now)} />}
+      <Rails pauses={now?.pauses ?? []} />
+      {now ? <Tiles now={now} course={course} /> : <WaitingTiles of={first} />}
       <div className="columns">
         <div>
-          <Card title="Machines in use over time" source={{ route: "/fleet/history", promql: "sum by (state) (bigfleet_shard_machines)" }} actions={chartRange}><MachinesChart course={course} /></Card>
-          <ActionsCard live={now.actionsPerMinute} duration={`${chosen.span}s`} step={`${Math.max(15, chosen.step)}s`} />
+          <Card title="Machines in use over time" source={{ route: "/fleet/history", promql: "sum by (state) (bigfleet_shard_machines)" }} actions={chartRange}><Samples of={history} course={course} height={230}><MachinesChart course={course} /></Samples></Card>
+          <ActionsCard live={now?.actionsPerMinute} duration={`${chosen.span}s`} step={`${Math.max(15, chosen.step)}s`} />
           <DecisionsCard />
         </div>
         <div>
-          <Card title="Findings" source={{ route: "/fleet/overview,/thrash", command: "bigfleet status" }} actions={<><Link to={linkTo("/whatif")}>What if a zone is lost</Link><span className="dim">·</span><Link to={linkTo("/topology")}>Pauses</Link></>}><Findings now={now} /></Card>
-          <Card title="Demand by priority class" source={{ route: "/fleet/overview,/needs", command: "bigfleet needs" }}><Classes now={now} /></Card>
-          <Card title="Machines by state" source={{ route: "/fleet/overview,/machines", command: "bigfleet machines" }} actions={<span className="dim">{format.plural(now.machines, "machine")}</span>}><States now={now} /></Card>
-          {now.pods && Object.keys(now.pods).length > 0 && <Card title="Pods" source={{ route: "/clusters", command: "bigfleet clusters" }}><Pods now={now} /></Card>}
-          <Card title="Cost over time" source={{ route: "/fleet/history" }}><CostChart course={course} /></Card>
+          <Card title="Findings" source={{ route: "/fleet/overview,/thrash", command: "bigfleet status" }} actions={<><Link to={linkTo("/whatif")}>What if a zone is lost</Link><span className="dim">·</span><Link to={linkTo("/topology")}>Pauses</Link></>}><Told now={now} of={first} height={60}>{(told) => <Findings now={told} />}</Told></Card>
+          <Card title="Demand by priority class" source={{ route: "/fleet/overview,/needs", command: "bigfleet needs" }}><Told now={now} of={first} height={90}>{(told) => <Classes now={told} />}</Told></Card>
+          <Card title="Machines by state" source={{ route: "/fleet/overview,/machines", command: "bigfleet machines" }} actions={now && <span className="dim">{format.plural(now.machines, "machine")}</span>}><Told now={now} of={first} height={140}>{(told) => <States now={told} />}</Told></Card>
+          {now?.pods && now.pods.running !== null && <Card title="Pods" source={{ route: "/clusters", command: "bigfleet clusters" }} actions={<span className="dim">{format.count(now.pods.running)} run, {format.count(now.pods.waiting ?? 0)} wait{now.pods.unreportedClusters > 0 ? `; ${format.plural(now.pods.unreportedClusters, "cluster")} not counted` : ""}</span>}><Pods now={now} /></Card>}
+          <Card title="Cost over time" source={{ route: "/fleet/history" }}><Samples of={history} course={course} height={182}><CostChart course={course} /></Samples></Card>
         </div>
       </div>
     </div>

@@ -3,18 +3,22 @@ import { useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { useResets } from "../../core/live";
 import { pauseId, pauseOwner, pauseReason, scopeText } from "../../core/pauses";
+import { resourcesText } from "../../core/quantity";
 import { linkTo, objectPath, useAddress } from "../../core/router";
 import { useNow } from "../../core/time";
 import type { Pause, ShardStatus } from "../../core/types";
 import { Command, Link, Pill } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Prose } from "../../ui/prose";
-import { Empty, View } from "../../ui/states";
+import { Empty, Loading, View } from "../../ui/states";
 import { Ago, Count, Name, PerHour, Seconds } from "../../ui/values";
+import { type ProviderCalls, wordsOfCalls } from "./calls";
 import { heartbeatTone } from "./heartbeat";
 
 const EVERY = 3_000;
 const LISTED = 200;
+/** Of a shard with one provider. */
+const SHARD_HEIGHT = 140;
 
 interface Topology {
   coordinator: { raftTerm: number; pendingInstructionsTotal: number; replicaId?: string; isLeader?: boolean; leaderAddress?: string; storeRevision?: number; openTransfers?: number };
@@ -29,6 +33,7 @@ interface Provider {
   lastListUnixNanos?: number;
   lastError?: string;
   machines?: number;
+  calls?: ProviderCalls;
 }
 interface ShardLine {
   pod: string;
@@ -52,7 +57,7 @@ function Coordinator() {
   const loaded = useLive<Topology>("/topology");
   return (
     <Card title="Coordinator" source={{ route: "/topology", command: "bigfleet status" }}>
-      <View of={loaded} height={110}>
+      <View of={loaded} height={146}>
         {({ coordinator, shards }) => (
           <dl className="topology-facts">
             <div><dt>Term</dt><dd><Count v={coordinator.raftTerm} /></dd></div>
@@ -68,6 +73,19 @@ function Coordinator() {
   );
 }
 
+/** Create, Configure, Drain, Delete and Get; Lists are told by their age. */
+function Calls({ calls }: { calls: ProviderCalls | undefined }) {
+  const told = wordsOfCalls(calls);
+  if (!told) return <span className="topology-calls">Calls: <span className="unknown" data-tip="None has ended within the last 5 minutes">unknown</span></span>;
+  return (
+    <span className="topology-calls">
+      Calls: {told.latency ?? <span className="unknown" data-tip="All of them failed">latency unknown</span>}{" "}
+      <Pill tone={told.tone} tip={`${told.window}; amber from 5 %, red from 25 %`}>{told.errors}</Pill>{" "}
+      <span className="dim">{told.window}</span>
+    </span>
+  );
+}
+
 function Providers({ status }: { status: ShardStatus | undefined }) {
   const providers = (status?.providers ?? []) as Provider[];
   if (providers.length === 0) return <p className="dim">{status ? "No provider" : "It does not answer: its providers are unknown"}</p>;
@@ -78,6 +96,7 @@ function Providers({ status }: { status: ShardStatus | undefined }) {
           <Name>{each.name}</Name>
           <Pill tone={each.breakerOpen ? "danger" : each.lastError ? "warn" : "good"}>{each.breakerOpen ? "not called: it failed too often" : each.lastError ? "last call failed" : "answers"}</Pill>
           <span className="dim">{format.plural(each.machines ?? 0, "machine")}, listed <Ago nanos={each.lastListUnixNanos} /></span>
+          <Calls calls={each.calls} />
           {each.lastError && <span className="topology-bad"><bdi>{each.lastError}</bdi></span>}
         </li>
       ))}
@@ -91,8 +110,11 @@ function Shards() {
   const status = useLive<{ shards: ShardStatus[] }>("/status");
   return (
     <Card title="Shards" source={{ route: "/shards,/topology,/status", command: "bigfleet status" }} flush>
-      <View of={lines} height={140} empty={(data) => (data.shards.length === 0 ? <Empty title="No shard answers" height={90}><p>A shard appears when it registers: <code>bigfleet shard --coordinator ADDRESS</code></p></Empty> : null)}>
+      <View of={lines} height={SHARD_HEIGHT} empty={(data) => (data.shards.length === 0 ? <Empty title="No shard answers" height={90}><p>A shard appears when it registers: <code>bigfleet shard --coordinator ADDRESS</code></p></Empty> : null)}>
         {(data) => {
+          // Else each would be said to be silent until the other answers are there.
+          const isWhole = (topology.data ?? topology.error) && (status.data ?? status.error);
+          if (!isWhole) return <Loading height={SHARD_HEIGHT} />;
           const silent = (topology.data?.shards ?? []).filter((entry) => !data.shards.some((line) => line.pod === entry.shardId));
           return (
             <ul className="topology-shards">
@@ -141,7 +163,7 @@ function Pauses() {
   const loaded = useLive<{ pauses: Pause[]; dryRunShardIds: string[] }>("/pauses");
   return (
     <Card title="Pauses" source={{ route: "/pauses", command: "bigfleet status" }} flush>
-      <View of={loaded} height={70} empty={(data) => (data.pauses.length === 0 && data.dryRunShardIds.length === 0 ? <Empty title="Nothing is paused" height={60}><p>A pause names who set it, why and until when: <code>bigfleet pause --ttl 1h --reason WHY</code></p></Empty> : null)}>
+      <View of={loaded} height={94} empty={(data) => (data.pauses.length === 0 && data.dryRunShardIds.length === 0 ? <Empty title="Nothing is paused" height={94}><p>A pause names who set it, why and until when: <code>bigfleet pause --ttl 1h --reason WHY</code></p></Empty> : null)}>
         {(data) => (
           <ul className="topology-rows">
             {data.dryRunShardIds.map((id) => <li key={id}><Pill tone="warn">dry run</Pill><span className="topology-main"><bdi>{id}</bdi> decides and starts nothing</span></li>)}
@@ -166,7 +188,7 @@ function Offerings() {
   const loaded = useLive<{ offerings: Offering[] }>("/offerings");
   return (
     <Card title="Offerings in back-off" source={{ route: "/offerings", command: "bigfleet reports offerings" }} flush>
-      <View of={loaded} height={70} empty={(data) => (data.offerings.length === 0 ? <Empty title={query.offering ? `${query.offering} does not rest now` : "None rests"} height={60}><p>An offering that a provider could not sell rests here until it is tried again.</p></Empty> : null)}>
+      <View of={loaded} height={94} empty={(data) => (data.offerings.length === 0 ? <Empty title={query.offering ? `${query.offering} does not rest now` : "None rests"} height={94}><p>An offering that a provider could not sell rests here until it is tried again.</p></Empty> : null)}>
         {(data) => (
           <ul className="topology-rows">
             {data.offerings.slice(0, LISTED).map((each) => (
@@ -187,7 +209,7 @@ function Quarantines() {
   const loaded = useLive<{ quarantines: { kind: string; subject: string; what?: string; sinceUnixNanos?: number }[] }>("/quarantines");
   return (
     <Card title="Quarantines" source={{ route: "/quarantines", command: "bigfleet quarantines" }} flush>
-      <View of={loaded} height={70} empty={(data) => (data.quarantines.length === 0 ? <Empty title="None" height={60}><p>A List or roll-up that looks wrong is held here and not believed.</p></Empty> : null)}>
+      <View of={loaded} height={94} empty={(data) => (data.quarantines.length === 0 ? <Empty title="None" height={94}><p>A List or roll-up that looks wrong is held here and not believed.</p></Empty> : null)}>
         {(data) => <ul className="topology-rows">{data.quarantines.map((each) => <li key={each.kind + each.subject}><Pill tone="danger">{format.enumWord(each.kind, "QUARANTINE_KIND_")}</Pill><span className="topology-main"><Name>{each.subject}</Name><span className="topology-sub"><Prose text={each.what ?? ""} /></span></span><span className="topology-end"><Ago nanos={each.sinceUnixNanos} /></span></li>)}</ul>}
       </View>
     </Card>
@@ -200,8 +222,41 @@ function Transfers() {
   const loaded = useLive<{ transfers: Transfer[] }>("/transfers");
   return (
     <Card title="Machines on their way between shards" source={{ route: "/transfers" }} flush>
-      <View of={loaded} height={70} empty={(data) => (data.transfers.length === 0 ? <Empty title="None" height={60}><p>The coordinator moves machines when one shard is short and another has them free.</p></Empty> : null)}>
+      <View of={loaded} height={94} empty={(data) => (data.transfers.length === 0 ? <Empty title="None" height={94}><p>The coordinator moves machines when one shard is short and another has them free.</p></Empty> : null)}>
         {(data) => <ul className="topology-rows">{data.transfers.slice(0, LISTED).map((each) => <li key={each.transferId}><Pill tone="info">{format.enumWord(each.state, "TRANSFER_STATE_")}</Pill><span className="topology-main"><Name>{each.fromShardId}</Name> → <Name>{each.toShardId}</Name>, {format.plural(each.machineIds?.length ?? 0, "machine")}<span className="topology-sub"><bdi>{each.reason}</bdi></span></span><span className="topology-end"><Ago nanos={each.updatedUnixNanos} /></span></li>)}</ul>}
+      </View>
+    </Card>
+  );
+}
+
+interface Shortfall { shardId: string; profileFingerprint: string; deficit?: { resources?: Record<string, string> }; priority?: number; ageCycles?: number; reason?: { code: string; text: string }; transferId?: string; sweptUnixNanos?: number }
+interface ShortfallList { shortfalls: Shortfall[]; total: number; unknownShardIds: string[] }
+
+function ShortfallRow({ of }: { of: Shortfall }) {
+  return (
+    <li>
+      <Pill tone={of.transferId ? "info" : "warn"} tip={of.reason?.code}>{of.transferId ? "helped" : "short"}</Pill>
+      <span className="topology-main">
+        <Link to={linkTo(objectPath("shards", of.shardId))}><Name>{of.shardId}</Name></Link> needs <bdi>{resourcesText(of.deficit?.resources)}</bdi>, <span className="dim">priority {format.count(of.priority ?? 0)}, for {format.plural(of.ageCycles ?? 0, "cycle")}</span>
+        <span className="topology-sub"><bdi>{of.reason?.text || "no reason is told"}</bdi></span>
+      </span>
+      <span className="topology-end">{of.sweptUnixNanos ? <>looked at <Ago nanos={of.sweptUnixNanos} /></> : "not looked at yet"}</span>
+    </li>
+  );
+}
+
+function Shortfalls() {
+  const loaded = useLive<ShortfallList>("/shortfalls");
+  return (
+    <Card title="What shards are short of, and why no other helps" source={{ route: "/shortfalls", command: "bigfleet shards shortfalls" }} flush>
+      <View of={loaded} height={70} empty={(data) => (data.total === 0 && data.unknownShardIds.length === 0 ? <Empty title="No shard is short" height={60}><p>What a shard has no machines for stands here, and why no other shard gives it any.</p></Empty> : null)}>
+        {(data) => (
+          <ul className="topology-rows">
+            {data.shortfalls.map((each) => <ShortfallRow key={`${each.shardId}/${each.profileFingerprint}`} of={each} />)}
+            {data.total > data.shortfalls.length && <li className="dim">{format.count(data.shortfalls.length)} of {format.count(data.total)} shown, the most urgent</li>}
+            {data.unknownShardIds.map((id) => <li key={`unknown/${id}`}><Pill>unknown</Pill><span className="topology-main"><Name>{id}</Name><span className="topology-sub">It has told this coordinator nothing since it leads</span></span></li>)}
+          </ul>
+        )}
       </View>
     </Card>
   );
@@ -211,7 +266,7 @@ function Quotas() {
   const loaded = useLive<{ quotas: { provider: string; region?: string; total?: number; perShard?: Record<string, number>; inUse?: Record<string, number> }[] }>("/quotas");
   return (
     <Card title="Quotas" source={{ route: "/quotas", command: "bigfleet quotas" }} flush>
-      <View of={loaded} height={70} empty={(data) => (data.quotas.length === 0 ? <Empty title="No quota is set" height={60}><p>A quota limits what shards together buy of a provider.</p></Empty> : null)}>
+      <View of={loaded} height={94} empty={(data) => (data.quotas.length === 0 ? <Empty title="No quota is set" height={94}><p>A quota limits what shards together buy of a provider.</p></Empty> : null)}>
         {(data) => <ul className="topology-rows">{data.quotas.map((each) => <li key={`${each.provider}/${each.region}`}><span className="topology-main"><Name>{each.provider}</Name> <span className="dim"><bdi>{each.region}</bdi></span><span className="topology-sub"><bdi>{Object.entries(each.perShard ?? {}).map(([shard, most]) => `${shard}: ${format.count(each.inUse?.[shard] ?? 0)} of ${format.count(most)}`).join(", ")}</bdi></span></span><span className="topology-end">{format.count(each.total)} in all</span></li>)}</ul>}
       </View>
     </Card>
@@ -224,7 +279,7 @@ function Verifiers() {
   const loaded = useLive<{ verifiers: Verifier[] }>("/verifier");
   return (
     <Card title="Verifier" source={{ route: "/verifier", command: "bigfleet reports verifier" }} flush>
-      <View of={loaded} height={90} empty={(data) => (data.verifiers.length === 0 ? <Empty title="No shard tells its policy" height={60} /> : null)}>
+      <View of={loaded} height={90} empty={(data) => (data.verifiers.length === 0 ? <Empty title="No shard tells its policy" height={94} /> : null)}>
         {(data) => (
           <ul className="topology-rows">
             {data.verifiers.map((each, index) => (
@@ -250,7 +305,7 @@ function Domains() {
   const loaded = useLive<Topology>("/topology");
   return (
     <Card title="Who owns which domain" source={{ route: "/topology" }} flush>
-      <View of={loaded} height={70} empty={(data) => (data.domainAssignments.length === 0 ? <Empty title="No domain is assigned" height={60}><p>With several shards, each topology domain belongs to one of them.</p></Empty> : null)}>
+      <View of={loaded} height={94} empty={(data) => (data.domainAssignments.length === 0 ? <Empty title="No domain is assigned" height={94}><p>With several shards, each topology domain belongs to one of them.</p></Empty> : null)}>
         {(data) => <ul className="topology-rows">{data.domainAssignments.slice(0, LISTED).map((each) => <li key={each.topologyKey + each.topologyValue}><span className="topology-main"><Name>{`${each.topologyKey}=${each.topologyValue}`}</Name></span><Link to={linkTo(objectPath("shards", each.shardId))}><Name>{each.shardId}</Name></Link></li>)}{data.domainAssignments.length > LISTED && <li className="dim">{format.count(LISTED)} of {format.count(data.domainAssignments.length)} shown</li>}</ul>}
       </View>
     </Card>
@@ -262,7 +317,7 @@ export function TopologyOverview() {
     <div className="topology stack">
       <div className="page-head"><h1>Topology</h1></div>
       <div className="topology-columns">
-        <div><Coordinator /><Shards /><Domains /></div>
+        <div><Coordinator /><Shards /><Shortfalls /><Domains /></div>
         <div><Pauses /><Quarantines /><Offerings /><Transfers /><Quotas /><Verifiers /></div>
       </div>
     </div>

@@ -62,12 +62,15 @@ export const baseOfAddress = (query: Readonly<Record<string, string>>): string =
   return /^(\d{1,9}:)?\d{1,15}$/.test(text) ? text : "";
 };
 
-export function commandOf(lines: readonly string[], base: string, settle: boolean): string {
+/** A sweep over a past cycle reads its journal: there the command line asks no shard. */
+export function commandOf(lines: readonly string[], base: string, settle: boolean, sweep: readonly string[] = []): string {
+  const axes = sweep.map((axis) => ` --sweep ${quoted(axis)}`).join("");
+  const at = base ? `${axes ? " --journal DIR" : ""} --at ${base}` : "";
   const flags = lines.map((line) => {
     const space = line.indexOf(" ");
     return space < 0 ? ` --${line}` : ` --${line.slice(0, space)} ${quoted(line.slice(space + 1).trim())}`;
   });
-  return `bigfleet whatif${base ? ` --at ${base}` : ""}${flags.join("")}${settle ? " --settle" : ""}`;
+  return `bigfleet whatif${at}${flags.join("")}${settle ? " --settle" : ""}${axes}`;
 }
 
 /** "Zone b is lost"; an edit without a sentence of its own is told as it is written. */

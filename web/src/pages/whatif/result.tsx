@@ -8,6 +8,8 @@ import { Prose } from "../../ui/prose";
 import { Empty, Partial } from "../../ui/states";
 import { Name } from "../../ui/values";
 import { differenceOf, differs, type Group, groupsOf, isBetter, isWorse, type Row, sentenceOf, shownValue } from "./compare";
+import { Fates } from "./fate-card";
+import { SweepResult } from "./sweep-result";
 import type { ClusterRow, NeedChange, WhatIf } from "./types";
 
 const NEEDS_SHOWN = 100;
@@ -140,7 +142,7 @@ function Latencies({ told }: { told: WhatIf }) {
   return <p className="dim">Steps take: <bdi>{words.join(", ") || "as assumed"}</bdi>. Of {format.plural(settling.shortAtFirst, "Need")} that {settling.shortAtFirst === 1 ? "was" : "were"} short at first, {format.count(settling.recovered)} recovered.</p>;
 }
 
-export function Result({ told }: { told: WhatIf }) {
+export function Result({ told, base }: { told: WhatIf; base: string }) {
   const unmet = told.newlyUnmetCount ?? told.newlyUnmet.length;
   const met = told.newlyMetCount ?? told.newlyMet.length;
   return (
@@ -154,6 +156,7 @@ export function Result({ told }: { told: WhatIf }) {
         </div>
       </div>
       <Partial warnings={told.warnings} title="To know:" />
+      {told.sweep && <SweepResult sweep={told.sweep} />}
       <div className="whatif-columns">
         <Sides told={told} />
         <div>
@@ -161,6 +164,7 @@ export function Result({ told }: { told: WhatIf }) {
           <Needs title="Newly unmet Needs" rows={told.newlyUnmet} total={unmet} tone="danger" none="No Need is newly unmet" />
           <Needs title="Newly met Needs" rows={told.newlyMet} total={met} tone="good" none="No Need is newly met" />
           <Moved told={told} />
+          <Fates told={told} base={base} />
           <Added told={told} />
         </div>
       </div>

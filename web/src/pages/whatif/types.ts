@@ -42,6 +42,34 @@ export interface NeedChange {
   sentence: string;
 }
 
+export interface SweepPoint {
+  values: Record<string, number>;
+  newlyUnmetCount: number;
+  newlyMetCount: number;
+  changed: Side;
+}
+
+export interface Sweep {
+  axes: { name: string; values: number[] }[];
+  pointCount: number;
+  complete: boolean;
+  /** null: there was no time for a single point. */
+  base: Side | null;
+  /** The last axis moves fastest. */
+  points: SweepPoint[];
+}
+
+/** Machines that the edits take away, or that both sides treat differently. */
+export interface Fate {
+  removed: boolean;
+  /** kind "": nothing is done with them. */
+  before: { kind: string; cluster: string };
+  after: { kind: string; cluster: string };
+  machines: number;
+  /** Cut where they are very many. */
+  machineIds: string[];
+}
+
 export interface WhatIf {
   cycle: string;
   overlay: string[];
@@ -57,4 +85,6 @@ export interface WhatIf {
   moved: { fromCluster: string; toCluster: string; machines: number }[];
   added?: { need: string; covered: boolean; code: string; sentence: string }[];
   settling?: { latencies: Record<string, string>; assumedLatencies?: Record<string, string>; shortAtFirst: number; recovered: number };
+  sweep?: Sweep;
+  fates?: Fate[];
 }

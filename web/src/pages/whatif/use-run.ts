@@ -10,6 +10,8 @@ export interface Question {
   lines: readonly string[];
   base: string;
   settle: boolean;
+  /** Axes as `bigfleet whatif --sweep` reads them. */
+  sweep: readonly string[];
 }
 
 export interface Run {
@@ -21,7 +23,7 @@ export interface Run {
 }
 
 const NONE: Run = { asked: null, told: undefined, error: undefined, busySince: 0, cancelled: false };
-export const keyOf = (question: Question): string => JSON.stringify([question.lines, question.base, question.settle]);
+export const keyOf = (question: Question): string => JSON.stringify([question.lines, question.base, question.settle, question.sweep]);
 
 export function useRun() {
   const [run, setRun] = useState<Run>(NONE);
@@ -32,7 +34,7 @@ export function useRun() {
     const mine = new AbortController();
     abort.current = mine;
     setRun((before) => ({ ...before, asked, error: undefined, cancelled: false, busySince: Date.now() }));
-    const body = { edits: asked.lines, at: asked.base, settle: asked.settle };
+    const body = { edits: asked.lines, at: asked.base, settle: asked.settle, sweep: asked.sweep, machines: true };
     postJson<WhatIf>("/whatif", body, { signal: mine.signal, deadline: DEADLINE }).then(
       (told) => mine.signal.aborted || setRun({ asked, told, error: undefined, busySince: 0, cancelled: false }),
       (cause: unknown) => {

@@ -1,1 +1,0 @@
-function e(e){let t=e.need?e.sentence.replace(` for ${e.need}`,``):e.sentence;if(!e.machine||t.includes(e.machine))return t;let n=`${e.kind} ${e.machine}${e.cluster?` for ${e.cluster}`:``}`;return t?`${n}: ${t}`:n}var t=e=>e.replace(/^action\//,``);export{e as n,t};

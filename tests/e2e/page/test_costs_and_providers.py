@@ -1,0 +1,67 @@
+"""Costs over time by an axis, as tables too; and how providers answer."""
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.e2e.page.live_page import LivePage
+from tests.e2e.page.watched import watching
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_costs_are_stacked_by_the_axis_that_is_chosen(
+    browser: Browser, live: LivePage, width: int, scheme: str
+) -> None:
+    async with watching(browser, live.address, width=width, scheme=scheme) as page:
+        await page.open("/costs?by=capacity&range=15m")
+        course = page.tab.get_by_role(
+            "region", name="Dollars per hour over time, by capacity type", exact=True
+        )
+        await course.get_by_role("img").wait_for(timeout=60_000)
+        await course.get_by_role("button", name="6 h").click()
+        await page.tab.wait_for_url("**/costs?by=capacity&range=6h")
+        await page.tab.get_by_role("button", name="Zone", exact=True).click()
+        await page.tab.wait_for_url("**/costs?by=zone&range=6h")
+        await page.ready()
+        page.expect_quiet()
+        assert page.refusals == []
+        assert await page.overflow() <= 0
+        assert await page.axe() == []
+
+
+async def test_both_tables_are_downloaded(browser: Browser, live: LivePage, tmp_path: Path) -> None:
+    async with watching(browser, live.address) as page:
+        await page.open("/costs?by=zone")
+        for name, head in (
+            ("Dollars per hour by zone as CSV", "zone,machines,"),
+            ("Dollars per hour over time, by zone as CSV", "time,dollarsPerHour,"),
+        ):
+            async with page.tab.expect_download() as coming:
+                await page.tab.get_by_role("link", name=name).click()
+            target = tmp_path / (await coming.value).suggested_filename
+            await (await coming.value).save_as(target)
+            assert target.read_text().startswith(head)
+
+
+async def test_what_is_not_measured_is_called_unknown_with_why(
+    browser: Browser, live: LivePage
+) -> None:
+    async with watching(browser, live.address) as page:
+        await page.open("/costs")
+        later = page.tab.get_by_role("region", name="Not measured yet", exact=True)
+        assert await later.get_by_text("unknown", exact=True).count() == 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_provider_tells_how_it_answers(
+    browser: Browser, live: LivePage, scheme: str
+) -> None:
+    async with watching(browser, live.address, scheme=scheme) as page:
+        await page.open("/topology")
+        shards = page.tab.get_by_role("region", name="Shards", exact=True)
+        await shards.get_by_text("p95").first.wait_for(timeout=60_000)
+        await shards.get_by_text("failed").first.wait_for()
+        page.expect_quiet()
+        assert await page.axe() == []
