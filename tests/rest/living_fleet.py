@@ -12,6 +12,7 @@ import httpx2
 
 from bigfleet.edge.driver import RealClock
 from bigfleet.up.local_fleet import LocalFleet
+from bigfleet.up.plans import FleetPlan
 from bigfleet.web.app import application
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.history import CostSamples, Samples
@@ -85,13 +86,13 @@ class LivingFleet:
 
 
 @contextmanager
-def living_fleet() -> Iterator[LivingFleet]:
+def living_fleet(plan: FleetPlan = FAST) -> Iterator[LivingFleet]:
     """Returns when every cluster has what it wants."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="living-fleet", daemon=True)
     thread.start()
     closing = AsyncExitStack()
-    ready: Future[LivingFleet] = asyncio.run_coroutine_threadsafe(_start(closing), loop)
+    ready: Future[LivingFleet] = asyncio.run_coroutine_threadsafe(_start(closing, plan), loop)
     try:
         yield ready.result(PATIENCE_SECONDS)
     finally:
@@ -101,8 +102,8 @@ def living_fleet() -> Iterator[LivingFleet]:
         loop.close()
 
 
-async def _start(closing: AsyncExitStack) -> LivingFleet:
-    local = LocalFleet(FAST, context())
+async def _start(closing: AsyncExitStack, plan: FleetPlan) -> LivingFleet:
+    local = LocalFleet(plan, context())
     await local.start()
     closing.push_async_callback(local.stop)
     await seen(local, is_served)

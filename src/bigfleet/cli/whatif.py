@@ -1,6 +1,7 @@
 """`bigfleet whatif`: what the next cycle would decide if the fleet were another."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,8 +156,7 @@ def whatif(
     if source.is_live:
         from bigfleet.model.what_if import WhatIfCall
 
-        number = 0 if source.at is None else source.at[1]
-        answers = _asked_live(connection, WhatIfCall(number, edits, settle, given))
+        answers = _asked_live(connection, source.at, WhatIfCall(0, edits, settle, given))
         _print(_summed(answers.said), limit, answers.document())
         answers.leave_partial(connection)
         return
@@ -205,13 +205,17 @@ def _or_measured(given: "Latencies", source: Source, asked: "AskedCycle") -> "La
         return latencies_until(segments, (recorded.epoch, recorded.given.cycle)).unless(given)
 
 
-def _asked_live(connection: Connection, call: "WhatIfCall") -> "FleetAnswers[WhatIfAnswer]":
+def _asked_live(
+    connection: Connection, at: tuple[int | None, int] | None, call: "WhatIfCall"
+) -> "FleetAnswers[WhatIfAnswer]":
     """Each shard that is meant answers for its own machines and clusters."""
     from bigfleet.cli.whole_fleet import ask_fleet
+    from bigfleet.cli.why_machine import asked_cycle
     from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE
 
     async def look(shard: Clients) -> "WhatIfAnswer":
-        return await shard.admin.what_if(call)
+        _epoch, cycle = await asked_cycle(shard, at)
+        return await shard.admin.what_if(replace(call, base_cycle=cycle))
 
     return ask_fleet(connection, look, WHAT_IF_DEADLINE)
 

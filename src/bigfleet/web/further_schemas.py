@@ -287,8 +287,9 @@ class WhatIfRequest(Shape, kw_only=True):
     """Edits as in a file for `bigfleet whatif --overlay`."""
 
     edits: Annotated[list[str | dict[str, Any]], Meta(max_length=1000)]
-    #: The cycle both sides start from; the last one unless said.
-    at: Annotated[str, Meta(pattern=r"^(\d{1,9}:)?\d{0,15}$")] | int = ""
+    #: The cycle both sides start from: 18231, 3:18231, or that of each shard,
+    #: shard-0@3:18231,shard-1@2:977; the last one unless said.
+    at: Annotated[str, Meta(max_length=20_000)] | int = ""
     settle: bool = False
     latencies: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     shard: Text = ""

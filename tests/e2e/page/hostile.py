@@ -18,7 +18,7 @@ _NAMES = frozenset(
 )
 _TEXTS = frozenset("sentence text what reason lastError detail error about".split())
 #: Keys below which the keys are names.
-_BY_NAME = frozenset("pods labels perShard inUse facts".split())
+_BY_NAME = frozenset("byCluster labels perShard inUse facts".split())
 #: Which the page must understand.
 _KEPT = frozenset({"/status"})
 

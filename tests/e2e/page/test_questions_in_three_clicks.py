@@ -1,21 +1,18 @@
 """From the Overview a person reaches an answer in three clicks or fewer."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.page.live_page import LivePage
 from tests.e2e.page.watched import watching
-
-#: A shard lifts with its next report what its coordinator has told it.
-LIFTED_SECONDS = 20.0
+from tests.shard_system.waiting import until
 
 
-@contextmanager
-def paused(live: LivePage, cluster: str, *kinds: str) -> Iterator[None]:
-    """It is lifted everywhere at the end."""
+@asynccontextmanager
+async def paused(live: LivePage, cluster: str, *kinds: str) -> AsyncIterator[None]:
+    """It is lifted everywhere at the end: a shard does so with its next report."""
     audit = {"owner": "maria@example.com", "reason": "we count the racks"}
     scope = {"clusterIds": [cluster], "kinds": list(kinds)}
     made = live.post("/pause", {**audit, **scope, "ttlSeconds": 600})["pause"]["pauseId"]
@@ -23,10 +20,10 @@ def paused(live: LivePage, cluster: str, *kinds: str) -> Iterator[None]:
         yield
     finally:
         live.post("/resume", {**audit, "pauseId": made})
-        deadline = time.monotonic() + LIFTED_SECONDS
-        while made in [each["pauseId"] for each in live.get("/pauses")["pauses"]]:
-            assert time.monotonic() < deadline, f"pause {made} is still in force"
-            time.sleep(0.2)
+        await until(
+            lambda: made not in [each["pauseId"] for each in live.get("/pauses")["pauses"]],
+            lambda: live.get("/pauses"),
+        )
 
 
 async def click_navigation(tab: Page, name: str) -> None:
@@ -73,7 +70,7 @@ async def test_why_a_need_is_blocked(live: LivePage, browser: Browser) -> None:
     demand = {"cluster": "shop", "class": "web", "factor": 3.0}
     async with watching(browser, live.address) as page:
         tab = page.tab
-        with paused(live, "shop", "Bootstrap", "Provision"):
+        async with paused(live, "shop", "Bootstrap", "Provision"):
             live.post("/demand", demand)
             await page.open("/")
             await click_navigation(tab, "Needs")
@@ -100,7 +97,7 @@ async def test_what_happens_if_a_zone_is_lost(live: LivePage, browser: Browser) 
 async def test_who_paused_what(live: LivePage, browser: Browser) -> None:
     """Without any click: it stands on the Overview until when, too."""
     async with watching(browser, live.address) as page:
-        with paused(live, "batch", "Reclaim"):
+        async with paused(live, "batch", "Reclaim"):
             await page.open("/")
             rail = page.tab.locator(".rail", has_text="we count the racks")
             await expect(rail).to_contain_text("Reclaim for cluster batch")

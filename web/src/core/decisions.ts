@@ -13,3 +13,9 @@ export function sentenceOf(row: Decision): string {
 
 /** "action/18231.4" and "18231.4" are the same decision. */
 export const decisionName = (id: string): string => id.replace(/^action\//, "");
+
+/** Every shard counts its own cycles: "18231.4@shard-1" in the page's address. */
+export const decisionKey = (row: Pick<Decision, "id" | "shardId">): string => decisionName(row.id) + (row.shardId ? `@${row.shardId}` : "");
+
+/** Whether the address means this decision; one without a shard means that of any. */
+export const isDecision = (row: Decision, key: string): boolean => key === (key.includes("@") ? decisionKey(row) : decisionName(row.id));

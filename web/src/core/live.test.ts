@@ -13,6 +13,11 @@ test("a decision that comes again takes the place of the old row", () => {
   expect(rows.map((d) => [d.id, d.outcome])).toEqual([["2.0", undefined], ["1.0", "done"]]);
 });
 
+test("decisions of two shards with one name are two", () => {
+  const rows = withRows([{ ...row("1.0", 1), shardId: "a" }], [{ ...row("1.0", 2), shardId: "b" }]);
+  expect(rows.map((d) => d.shardId)).toEqual(["b", "a"]);
+});
+
 test("the list is bounded", () => {
   const many = Array.from({ length: 500 }, (_, index) => row(`${index}.0`, index));
   expect(withRows([], many)).toHaveLength(200);

@@ -3,6 +3,7 @@
 import { useEffect } from "react";
 import { API } from "./api";
 import { type Connection, INITIAL, type Happening, isDead, next } from "./connection";
+import { decisionKey } from "./decisions";
 import { formatAddress } from "./router";
 import { EventCutter, type ServerEvent } from "./sse";
 import { createStore, useStore } from "./store";
@@ -67,10 +68,10 @@ export function orderMapBy(by: string): void {
 /** New decisions before those already shown; a row that came again (its outcome is known) replaces the old one. */
 export function withRows(before: readonly Decision[], rows: readonly Decision[]): readonly Decision[] {
   if (rows.length === 0) return before;
-  const fresh = new Map(rows.map((row) => [row.id, row]));
+  const fresh = new Map(rows.map((row) => [decisionKey(row), row]));
   const known = before.map((row) => {
-    const again = fresh.get(row.id);
-    if (again) fresh.delete(row.id);
+    const again = fresh.get(decisionKey(row));
+    if (again) fresh.delete(decisionKey(row));
     return again ?? row;
   });
   const added = [...fresh.values()].sort((a, b) => b.atUnixNanos - a.atUnixNanos || b.cycle - a.cycle);

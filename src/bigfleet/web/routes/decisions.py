@@ -14,6 +14,7 @@ from starlette.routing import Route
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machine_answers import CycleCall, DecisionList, DecisionQuery
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import ActionView, NeedQuery
 from bigfleet.web.answers import queried_at
 from bigfleet.web.decision_documents import decision_document
@@ -192,6 +193,18 @@ def cycle_in(text: str, field: str = "n") -> tuple[int | None, int]:
     if not (number.isdecimal() and len(number) < 16) or (colon and not epoch.isdecimal()):
         raise bad(field, f"{text[:100]!r} is not a cycle; write 18231 or 3:18231")
     return (int(epoch) if colon else None, int(number))
+
+
+async def epoch_of(client: ShardAdminClient, wanted: int | None, number: int) -> int:
+    """That of the shard; raises Rejected where the cycle is of another, or has yet to come."""
+    status = await client.status()
+    if wanted not in (None, status.epoch):
+        text = f"the shard is in epoch {status.epoch}; its journal has cycles of epoch {wanted}"
+        raise Rejected(Code.OUT_OF_RANGE, text)
+    if number > status.cycle:
+        text = f"no cycle {status.epoch}:{number} yet; the last is {status.epoch}:{status.cycle}"
+        raise Rejected(Code.OUT_OF_RANGE, text)
+    return status.epoch
 
 
 def _kinds(asked: Asked) -> tuple[ActionKind, ...]:

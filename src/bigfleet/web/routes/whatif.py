@@ -1,6 +1,7 @@
 """What a cycle would decide if the fleet were another: a read, though it is asked by POST."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -13,16 +14,16 @@ from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.web.answers import queried_at
 from bigfleet.web.bodies import body_of
 from bigfleet.web.departures import unless_gone
-from bigfleet.web.fleet import Fleet
+from bigfleet.web.fleet import Fleet, not_found
 from bigfleet.web.further_schemas import WhatIfRequest, WhatIfShape
 from bigfleet.web.operations import Asked, Operation
 from bigfleet.web.problems import Problem, bad
-from bigfleet.web.routes.decisions import cycle_in
+from bigfleet.web.routes.decisions import cycle_in, epoch_of
 from bigfleet.whatif.document import document_of
 from bigfleet.whatif.overlay_file import overlay_of
 from bigfleet.whatif.summing import summed
 from bigfleet.whatif.sweep_axes import MOST_POINTS, axes_of, widened
-from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE
+from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE, ShardAdminClient
 
 #: Problems of an overlay that are told.
 _MOST_TOLD = 20
@@ -35,10 +36,16 @@ class WhatIfRoutes:
     async def what_if(self, asked: Asked) -> dict[str, Any]:
         said = await body_of(asked, WhatIfRequest)
         sweep, warnings = _sweep_of(said, asked)
-        call = _call_of(said, sweep)
+        call, bases = _call_of(said, sweep), self._bases(str(said.at), said.shard)
+
+        async def decide(shard: str, client: ShardAdminClient) -> WhatIfAnswer:
+            epoch, cycle = bases.get(shard) or bases[""]
+            if cycle:
+                await epoch_of(client, epoch, cycle)
+            return await client.what_if(replace(call, base_cycle=cycle))
+
         answers = await unless_gone(
-            asked.request,
-            self.fleet.ask(lambda client: client.what_if(call), said.shard, WHAT_IF_DEADLINE),
+            asked.request, self.fleet.ask_named(decide, said.shard, WHAT_IF_DEADLINE)
         )
         told = summed(answers.require().said)
         document = document_of(told)
@@ -50,10 +57,22 @@ class WhatIfRoutes:
             "queriedAt": queried_at(self.fleet.clock.now()),
         }
 
+    def _bases(self, said: str, only: str) -> Mapping[str, tuple[int | None, int]]:
+        """Epoch and cycle by shard, under the empty name those of any other; raises Problem."""
+        if "@" not in said:
+            return {"": cycle_in(said, "at") if said else (None, 0)}
+        parts = (part.rpartition("@") for part in said.split(","))
+        bases = {shard: cycle_in(cycle, "at") for shard, _, cycle in parts}
+        if odd := [shard for shard in bases if shard not in self.fleet.shards]:
+            raise not_found("shard", odd[0], self.fleet.shards)
+        if missing := [s for s in ([only] if only else self.fleet.shards) if s not in bases]:
+            text = f"it names no cycle of {missing[0]}: each shard counts its own"
+            raise bad("at", text, "write SHARD@CYCLE,SHARD@CYCLE, or name one shard")
+        return bases
+
 
 def _call_of(said: WhatIfRequest, sweep: tuple[str, ...]) -> WhatIfCall:
-    """Raises Problem."""
-    cycle = cycle_in(str(said.at))[1] if said.at else 0
+    """Without its base; raises Problem."""
     try:
         # The same reader as of `bigfleet whatif --overlay FILE`.
         edits = overlay_of(msgspec.json.encode(said.edits))
@@ -62,7 +81,7 @@ def _call_of(said: WhatIfRequest, sweep: tuple[str, ...]) -> WhatIfCall:
         raise _told("edits", problem) from None
     if said.latencies and not said.settle:
         raise bad("latencies", "they say how long steps take until the fleet settles", "settle")
-    return WhatIfCall(cycle, edits, said.settle, latencies, sweep, said.machines)
+    return WhatIfCall(0, edits, said.settle, latencies, sweep, said.machines)
 
 
 def _sweep_of(said: WhatIfRequest, asked: Asked) -> tuple[tuple[str, ...], list[str]]:

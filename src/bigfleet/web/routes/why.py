@@ -34,7 +34,7 @@ from bigfleet.web.fleet import (
 from bigfleet.web.further_schemas import Why
 from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.problems import Problem, bad
-from bigfleet.web.routes.decisions import cycle_in
+from bigfleet.web.routes.decisions import cycle_in, epoch_of
 from bigfleet.web.routes.machines import nearest
 from bigfleet.wire import counterfactuals
 from bigfleet.wire.explanations import NEED_EXPLANATION
@@ -79,7 +79,7 @@ class WhyRoutes:
         elif kind == "machine":
             told = await self._machine(asked, name)
         elif kind == "action":
-            told = await self._action(name)
+            told = await self._action(asked, name)
         else:
             told = await self._cluster(asked, name)
         return {**told, "queriedAt": queried_at(self.fleet.clock.now())}
@@ -143,14 +143,15 @@ class WhyRoutes:
 
         return await self._first(look, "machine", name, asked)
 
-    async def _action(self, name: str) -> dict[str, Any]:
+    async def _action(self, asked: Asked, name: str) -> dict[str, Any]:
+        """Every shard counts its own cycles: a name alone may be that of several decisions."""
         said, dot, index = name.rpartition(".")
         if not (dot and index.isdecimal() and len(index) < 10):
             raise bad("object", f"action/{name[:100]}: write action/CYCLE.INDEX")
         wanted, number = cycle_in(said)
 
         async def look(shard: str, client: ShardAdminClient) -> dict[str, Any]:
-            epoch = await _epoch_of(client, wanted, number)
+            epoch = await epoch_of(client, wanted, number)
             found = await client.cycle(CycleCall(number, 1, int(index)))
             if not found.actions:
                 text = f"cycle {number} decided {found.total_actions} actions, counted from 0"
@@ -162,7 +163,12 @@ class WhyRoutes:
                 "shardId": shard,
             }
 
-        return await self._first(look, "action", name)
+        found = await self._known(look, "action", name, asked)
+        if len(found.said) > 1:
+            shards = ", ".join(sorted(found.said))
+            text = f"{len(found.said)} shards have an action/{name}, each its own"
+            raise bad("shard", text, f"one of {shards}")
+        return {**next(iter(found.said.values())), **found.head()}
 
     async def _cluster(self, asked: Asked, name: str) -> dict[str, Any]:
         async def look(shard: str, client: ShardAdminClient) -> dict[str, Any]:
@@ -223,7 +229,7 @@ class WhyRoutes:
         look: NamedQuestion[dict[str, Any]],
         kind: str,
         name: str,
-        asked: Asked | None = None,
+        asked: Asked,
     ) -> dict[str, Any]:
         found = await self._known(look, kind, name, asked)
         return {**next(iter(found.said.values())), **found.head()}
@@ -233,13 +239,13 @@ class WhyRoutes:
         look: NamedQuestion[T],
         kind: str,
         name: str,
-        asked: Asked | None = None,
+        asked: Asked,
         only: str = "",
     ) -> Answers[T]:
         """Without the shards that do not know it; 404 with the nearest names where none does."""
-        past = asked is not None and bool(asked.text("at"))
-        seconds = PAST_SECONDS if past or kind == "action" else DEADLINE_SECONDS
-        told = await self.fleet.ask_named(look, only, seconds)
+        past = bool(asked.text("at")) or kind == "action"
+        seconds = PAST_SECONDS if past else DEADLINE_SECONDS
+        told = await self.fleet.ask_named(look, only or asked.text("shard"), seconds)
         unknown = {s: why for s, why in told.failed.items() if why.code is Code.NOT_FOUND}
         rest = {s: why for s, why in told.failed.items() if s not in unknown}
         if told.said or not unknown:
@@ -261,18 +267,7 @@ async def _cycle_of(client: ShardAdminClient, asked: Asked) -> tuple[int, int]:
     if not at:
         return (await client.status()).epoch, 0
     epoch, number = cycle_in(at)
-    return await _epoch_of(client, epoch, number), number
-
-
-async def _epoch_of(client: ShardAdminClient, wanted: int | None, number: int) -> int:
-    status = await client.status()
-    if wanted not in (None, status.epoch):
-        text = f"the shard is in epoch {status.epoch}; its journal has cycles of epoch {wanted}"
-        raise Rejected(Code.OUT_OF_RANGE, text)
-    if number > status.cycle:
-        text = f"no cycle {status.epoch}:{number} yet; the last is {status.epoch}:{status.cycle}"
-        raise Rejected(Code.OUT_OF_RANGE, text)
-    return status.epoch
+    return await epoch_of(client, epoch, number), number
 
 
 def _machine_document(answer: MachineAnswer, epoch: int) -> dict[str, Any]:
@@ -294,6 +289,7 @@ def operations(fleet: Fleet) -> list[Operation]:
                 Param("versus", "Of a machine: the Need that does not have it, need/CLUSTER/ID."),
                 Param("not", "Why a machine is not removed, or a Need not met.", kind="boolean"),
                 Param("at", "The cycle; 18231 or 3:18231. The last one unless said."),
+                Param("shard", "Only of this shard: each counts its own cycles and actions."),
                 Param(
                     "counterfactual",
                     "Of a Need that is short: the smallest changes that would satisfy it.",

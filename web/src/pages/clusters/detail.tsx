@@ -1,6 +1,6 @@
 // One cluster: what it asks for, what it has, what waits, and what was done to it.
 import { useApi } from "../../core/api";
-import { decisionName, sentenceOf } from "../../core/decisions";
+import { decisionKey, sentenceOf } from "../../core/decisions";
 import * as format from "../../core/format";
 import { useResets } from "../../core/live";
 import { shown } from "../../core/palette";
@@ -180,7 +180,7 @@ function DisruptionsCard({ id }: { id: string }) {
             {started(data.decisions).map((row) => (
               <li key={row.id}>
                 <span className="clusters-when"><Ago nanos={row.atUnixNanos} /></span>
-                <span className="clusters-main"><Link to={linkTo("/decisions", { decision: decisionName(row.id), cluster: id, kind: "Preempt,Reclaim" })}><bdi className="clusters-sentence">{sentenceOf(row)}</bdi></Link></span>
+                <span className="clusters-main"><Link to={linkTo("/decisions", { decision: decisionKey(row), cluster: id, kind: "Preempt,Reclaim" })}><bdi className="clusters-sentence">{sentenceOf(row)}</bdi></Link></span>
                 <Pill tone={fateOf(row) === "done" ? "good" : fateOf(row) === "failed" ? "danger" : "info"} tip={row.outcome ?? undefined}>{fateOf(row) === "done" ? "done" : fateOf(row) === "failed" ? "cancelled" : "under way"}</Pill>
               </li>
             ))}

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { PAST_DEADLINE, useApi } from "../../core/api";
 import { decisionName } from "../../core/decisions";
 import * as format from "../../core/format";
+import { status } from "../../core/live";
 import { linkTo } from "../../core/router";
 import type { Decision, Reason } from "../../core/types";
 import { Button, Command, CopyButton, Link } from "../../ui/basics";
@@ -37,11 +38,16 @@ function Numbers({ told, row }: { told: Told; row: Decision | undefined }) {
   return <dl className="decisions-facts">{facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
 }
 
+/** The shard only where there are several: each has an action of that name. */
+export const whyCommand = (name: string, shard?: string): string =>
+  `bigfleet why action/${name}${shard && (status.get()?.shards?.length ?? 0) > 1 ? ` --shard ${shard}` : ""}`;
+
 export function Explanation({ id, row, shard }: { id: string; row?: Decision; shard?: string }) {
   const name = decisionName(id);
   const [numbers, setNumbers] = useState(false);
   const loaded = useApi<Told>("/why", { object: `action/${name}`, shard }, { deadline: PAST_DEADLINE });
   const known = row ?? loaded.data?.decision;
+  const of = shard ?? known?.shardId;
   return (
     <div className="decisions-why">
       {!loaded.data && !loaded.error && <p className="dim">Its cycle is read from the journal and decided again; an old one takes a while.</p>}
@@ -58,8 +64,8 @@ export function Explanation({ id, row, shard }: { id: string; row?: Decision; sh
       </View>
       <div className="row">
         <Button small aria-pressed={numbers} onClick={() => setNumbers(!numbers)}>{numbers ? "Hide numbers" : "Show numbers"}</Button>
-        <Command text={`bigfleet why action/${name}`} />
-        <CopyButton text={`${window.location.origin}${linkTo("/decisions", { decision: name, shard: known?.shardId })}`} label="Copy link" />
+        <Command text={whyCommand(name, of)} />
+        <CopyButton text={`${window.location.origin}${linkTo("/decisions", { decision: of ? `${name}@${of}` : name })}`} label="Copy link" />
         {known?.machine && <Link to={linkTo("/decisions", { machine: known.machine })}>All about this machine</Link>}
         {known && <Link to={linkTo("/map", { at: String(known.cycle) })}>Map at cycle {format.count(known.cycle)}</Link>}
       </div>

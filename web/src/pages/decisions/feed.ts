@@ -1,5 +1,5 @@
 // The feed of decisions: one order, groups by cycle, runs of the same thing, filters, and files to take away.
-import { decisionName, sentenceOf } from "../../core/decisions";
+import { decisionKey, decisionName, sentenceOf } from "../../core/decisions";
 import type { Decision } from "../../core/types";
 
 export const KINDS = ["Bootstrap", "Provision", "Reclaim", "Preempt", "Delete"] as const;
@@ -42,7 +42,6 @@ export function fateOf(row: Decision): Fate {
 }
 
 /** Each shard counts its own cycles: a number alone does not name a decision of several shards. */
-export const keyOf = (row: Decision): string => `${row.shardId ?? ""} ${decisionName(row.id)}`;
 
 const indexOf = (row: Decision): number => Number(decisionName(row.id).split(".")[1] ?? 0);
 
@@ -52,8 +51,8 @@ export const newestFirst = (a: Decision, b: Decision): number =>
 /** Both, newest first, each once; of a row that is in both, the newer words count. */
 export function merge(before: readonly Decision[], rows: readonly Decision[]): readonly Decision[] {
   if (rows.length === 0) return before;
-  const all = new Map(before.map((row) => [keyOf(row), row]));
-  for (const row of rows) all.set(keyOf(row), row);
+  const all = new Map(before.map((row) => [decisionKey(row), row]));
+  for (const row of rows) all.set(decisionKey(row), row);
   return [...all.values()].sort(newestFirst).slice(0, MOST_KEPT);
 }
 
@@ -114,7 +113,7 @@ function runsOf(rows: readonly Decision[]): Run[] {
     const like = [row.kind, row.cluster, dispositionOf(row), fateOf(row) === "failed", row.need].join("|");
     const last = runs.at(-1);
     if (last && like === same) last.rows.push(row);
-    else runs.push({ key: keyOf(row), rows: [row] });
+    else runs.push({ key: decisionKey(row), rows: [row] });
     same = like;
   }
   return runs.map((run) => ({ ...run, shown: run.rows.length >= RUN_LEAST ? RUN_SHOWN : run.rows.length }));

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { announce } from "../../core/announce";
-import { decisionName } from "../../core/decisions";
+import { decisionKey, decisionName, isDecision } from "../../core/decisions";
 import * as format from "../../core/format";
 import { useKey } from "../../core/keys";
 import { overview, useStatus } from "../../core/live";
@@ -13,7 +13,7 @@ import { Icon } from "../../ui/icons";
 import { Empty, ErrorNotice, View } from "../../ui/states";
 import { useDecisions } from "./data";
 import { useAnchored } from "./anchor";
-import { Explanation } from "./explanation";
+import { Explanation, whyCommand } from "./explanation";
 import { csvOf, DISPOSITIONS, fateWord, type Filters, fits, groupsOf, jsonOf, KINDS } from "./feed";
 import { Cycle } from "./rows";
 import "./decisions.css";
@@ -69,8 +69,8 @@ const RAILS = [
 function FilterBar({ filters, rows, shards }: { filters: Filters; rows: readonly Decision[]; shards: readonly string[] }) {
   const summary = useStore(overview);
   const clusters = useMemo(
-    () => [...new Set([...Object.keys(summary?.pods ?? {}), ...rows.map((row) => row.cluster ?? ""), filters.cluster])].filter(Boolean).sort(),
-    [summary?.pods, rows, filters.cluster],
+    () => [...new Set([...Object.keys(summary?.pods?.byCluster ?? {}), ...rows.map((row) => row.cluster ?? ""), filters.cluster])].filter(Boolean).sort(),
+    [summary?.pods?.byCluster, rows, filters.cluster],
   );
   const choices = (names: readonly string[]) => [{ value: "", text: "all" }, ...names.map((value) => ({ value, text: value }))];
   return (
@@ -115,10 +115,12 @@ function Nothing({ filtered, at }: { filtered: boolean; at: number | null }) {
 }
 
 /** A decision that was linked to and is not among those that are loaded. */
-function Linked({ name, shard }: { name: string; shard: string }) {
+function Linked({ wanted, filter }: { wanted: string; filter: string }) {
+  const [name = "", of = filter] = wanted.split("@");
+  const shard = of || undefined;
   return (
-    <Card title={`Decision ${name}`} source={{ route: `/why?object=action/${name}`, command: `bigfleet why action/${name}` }} actions={<Button small kind="ghost" icon="close" onClick={() => setQuery({ decision: undefined })}>Close</Button>}>
-      <Explanation id={name} shard={shard || undefined} />
+    <Card title={`Decision ${name}`} source={{ route: `/why?object=action/${name}${shard ? `&shard=${shard}` : ""}`, command: whyCommand(name, shard) }} actions={<Button small kind="ghost" icon="close" onClick={() => setQuery({ decision: undefined })}>Close</Button>}>
+      <Explanation id={name} shard={shard} />
     </Card>
   );
 }
@@ -138,11 +140,11 @@ export default function DecisionsPage() {
   const filtered = Object.values(filters).some(Boolean);
   const wanted = decisionName(opened);
   const box = useAnchored(groups);
-  const isLoaded = !wanted || rows.some((row) => decisionName(row.id) === wanted);
+  const isLoaded = !wanted || rows.some((row) => isDecision(row, wanted));
 
   const toggle = useCallback((row: Decision) => {
-    const name = decisionName(row.id);
-    setQuery({ decision: name === decisionName(new URLSearchParams(window.location.search).get("decision") ?? "") ? undefined : name });
+    const before = decisionName(new URLSearchParams(window.location.search).get("decision") ?? "");
+    setQuery({ decision: isDecision(row, before) ? undefined : decisionKey(row) });
   }, []);
   const follow = useCallback(() => setPaused((now) => !now), []);
   useKey("p", "Pause or go on following", "Decisions", follow);
@@ -166,7 +168,7 @@ export default function DecisionsPage() {
         </div>
       </div>
       <FilterBar filters={filters} rows={all} shards={shards} />
-      {wanted && loaded.data && !isLoaded && <Linked name={wanted} shard={filters.shard} />}
+      {wanted && loaded.data && !isLoaded && <Linked wanted={wanted} filter={filters.shard} />}
       <Card
         title={at === null ? "What was decided, newest first" : `What was decided up to cycle ${format.count(at)}`}
         source={{ route: "/decisions", command: "bigfleet why cluster/ID", promql: "sum by (kind) (rate(bigfleet_shard_actions_total[5m]))" }}

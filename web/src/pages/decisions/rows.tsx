@@ -1,6 +1,6 @@
 // One decision in the feed, and the cycle it belongs to.
 import { useState } from "react";
-import { decisionName, sentenceOf } from "../../core/decisions";
+import { decisionKey, isDecision, sentenceOf } from "../../core/decisions";
 import * as format from "../../core/format";
 import { linkTo, objectPath } from "../../core/router";
 import type { Decision } from "../../core/types";
@@ -8,7 +8,7 @@ import { Link, Pill, type Tone } from "../../ui/basics";
 import { Icon } from "../../ui/icons";
 import { Ago, Name } from "../../ui/values";
 import { Explanation } from "./explanation";
-import { type CycleGroup, DISPOSITIONS, dispositionOf, type Fate, fateOf, fateWord, keyOf, type Run } from "./feed";
+import { type CycleGroup, DISPOSITIONS, dispositionOf, type Fate, fateOf, fateWord, type Run } from "./feed";
 
 const FATE_TONES: Record<Fate, Tone> = { done: "good", started: "info", stopped: "warn", failed: "danger", unknown: "neutral" };
 
@@ -54,7 +54,7 @@ export function Row({ row, open, onToggle }: { row: Decision; open: boolean; onT
   const { text, tip } = fateText(row);
   const delta = row.deltaHourlyCost;
   return (
-    <li className={open ? "open" : ""} id={`decision-${decisionName(row.id)}`}>
+    <li className={open ? "open" : ""} id={`decision-${decisionKey(row)}`}>
       <div className="decisions-row">
         <button type="button" className="decisions-open" aria-expanded={open} onClick={() => onToggle(row)} aria-label={`${open ? "Hide" : "Show"} why: ${sentenceOf(row)}`}>
           <Icon name="chevron" size={12} />
@@ -81,13 +81,12 @@ export function Row({ row, open, onToggle }: { row: Decision; open: boolean; onT
 
 function RunRows({ run, opened, onToggle }: { run: Run; opened: string; onToggle: (row: Decision) => void }) {
   const [all, setAll] = useState(false);
-  const holds = run.rows.slice(run.shown).some((row) => keyOf(row) === opened || decisionName(row.id) === opened);
+  const holds = run.rows.slice(run.shown).some((row) => isDecision(row, opened));
   const shown = all || holds ? run.rows : run.rows.slice(0, run.shown);
   const first = run.rows[0];
-  const isOpen = (row: Decision): boolean => keyOf(row) === opened || decisionName(row.id) === opened;
   return (
     <>
-      {shown.map((row) => <Row key={keyOf(row)} row={row} open={isOpen(row)} onToggle={onToggle} />)}
+      {shown.map((row) => <Row key={decisionKey(row)} row={row} open={isDecision(row, opened)} onToggle={onToggle} />)}
       {shown.length < run.rows.length && first && (
         <li>
           <button type="button" className="decisions-like" onClick={() => setAll(true)}>

@@ -68,7 +68,7 @@ function Shown({ loaded, map, order, colouring, onGroup, isPast }: { loaded: Loa
         <MapCanvas map={map} order={order} column={column} entries={painted} isHidden={isHidden} changed={loaded.changed} selection={selection} onSelect={setSelection} onGroup={onGroup} isPast={isPast} />
       </Card>
       {selection.length > 0 && <SelectionBar map={map} rows={selection} onClear={() => setSelection(new Uint32Array())} />}
-      <Card title="Summary" source={{ route: "/fleet/map?by=zone", command: "bigfleet machines -o csv" }} flush>
+      <Card title="Summary" source={{ route: "/fleet/map?by=zone", command: "bigfleet machines -o csv", promql: "sum by (state) (bigfleet_shard_inventory_machines)" }} flush>
         <Summary order={order} column={column} entries={entries} onGroup={onGroup} />
       </Card>
     </>

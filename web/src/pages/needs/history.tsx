@@ -1,5 +1,6 @@
 // The last decisions about a Need.
 import { useApi } from "../../core/api";
+import { decisionKey } from "../../core/decisions";
 import { linkTo, useAt } from "../../core/router";
 import type { Decision } from "../../core/types";
 import { Link, Pill } from "../../ui/basics";
@@ -15,9 +16,9 @@ export function NeedHistory({ need }: { need: string }) {
         <>
           <ol className="needs-history">
             {data.decisions.map((each) => (
-              <li key={each.id}>
+              <li key={decisionKey(each)}>
                 <span className="dim"><Ago nanos={each.atUnixNanos} /></span>
-                <Link to={linkTo("/decisions", { decision: each.id })}><bdi>{each.sentence}</bdi></Link>
+                <Link to={linkTo("/decisions", { decision: decisionKey(each) })}><bdi>{each.sentence}</bdi></Link>
                 <Pill>{each.kind}</Pill>
               </li>
             ))}

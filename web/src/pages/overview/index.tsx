@@ -1,7 +1,7 @@
 import { type FocusEvent, type ReactNode, useEffect, useMemo, useState } from "react";
 import { type Loaded, useApi } from "../../core/api";
 import { announce } from "../../core/announce";
-import { decisionName, sentenceOf } from "../../core/decisions";
+import { decisionKey, sentenceOf } from "../../core/decisions";
 import * as format from "../../core/format";
 import { decisions, overview, resets, samples, withRows } from "../../core/live";
 import { categorical, MACHINE_STATES, shown, stateColour } from "../../core/palette";
@@ -79,7 +79,7 @@ function Tiles({ now, course }: { now: Overview; course: Course }) {
       </Tile>
       <Tile
         title="Cycle p99"
-        source={{ route: "/shards", command: "bigfleet top", promql: "histogram_quantile(0.99, rate(bigfleet_shard_cycle_seconds_bucket[5m]))" }}
+        source={{ route: "/shards", command: "bigfleet top", promql: "histogram_quantile(0.99, sum by (le) (rate(bigfleet_shard_cycle_duration_seconds_bucket[5m])))" }}
         value={<Seconds v={now.cycleP99Seconds || null} why="No cycle was measured yet" />}
         note={<span data-tip="Warns from 1 s, danger from 5 s">p50 <Seconds v={now.cycleP50Seconds || null} /></span>}
         tone={p99Tone(now.cycleP99Seconds)}
@@ -174,7 +174,7 @@ function LastDecisions({ known }: { known: readonly Decision[] }) {
       {rows.map((row, place) => (
         <li key={place}>
           <span className="when"><Ago nanos={row.atUnixNanos} /></span>
-          <Link className="sentence" to={linkTo("/decisions", { decision: decisionName(row.id) })} data-tip={sentenceOf(row)}><bdi>{sentenceOf(row)}</bdi></Link>
+          <Link className="sentence" to={linkTo("/decisions", { decision: decisionKey(row) })} data-tip={sentenceOf(row)}><bdi>{sentenceOf(row)}</bdi></Link>
           <span className="more">{row.deltaHourlyCost ? <span data-tip={`$${format.precise(row.deltaHourlyCost)} an hour`}>{row.deltaHourlyCost > 0 ? "+" : ""}{format.perHour(row.deltaHourlyCost)}</span> : null}<Pill>{row.kind}</Pill></span>
         </li>
       ))}
@@ -275,7 +275,7 @@ export default function OverviewPage() {
       {now ? <Tiles now={now} course={course} /> : <WaitingTiles of={first} />}
       <div className="columns">
         <div>
-          <Card title="Machines in use over time" source={{ route: "/fleet/history", promql: "sum by (state) (bigfleet_shard_machines)" }} actions={chartRange}><Samples of={history} course={course} height={230}><MachinesChart course={course} /></Samples></Card>
+          <Card title="Machines in use over time" source={{ route: "/fleet/history", promql: "sum by (state) (bigfleet_shard_inventory_machines)" }} actions={chartRange}><Samples of={history} course={course} height={230}><MachinesChart course={course} /></Samples></Card>
           <ActionsCard live={now?.actionsPerMinute} duration={`${chosen.span}s`} step={`${Math.max(15, chosen.step)}s`} />
           <DecisionsCard />
         </div>

@@ -162,7 +162,7 @@ function Ends({ nanos }: { nanos: number | undefined }) {
 function Pauses() {
   const loaded = useLive<{ pauses: Pause[]; dryRunShardIds: string[] }>("/pauses");
   return (
-    <Card title="Pauses" source={{ route: "/pauses", command: "bigfleet status" }} flush>
+    <Card title="Pauses" source={{ route: "/pauses", command: "bigfleet pause list", promql: "bigfleet_shard_pauses_active" }} flush>
       <View of={loaded} height={94} empty={(data) => (data.pauses.length === 0 && data.dryRunShardIds.length === 0 ? <Empty title="Nothing is paused" height={94}><p>A pause names who set it, why and until when: <code>bigfleet pause --ttl 1h --reason WHY</code></p></Empty> : null)}>
         {(data) => (
           <ul className="topology-rows">
@@ -248,7 +248,7 @@ function ShortfallRow({ of }: { of: Shortfall }) {
 function Shortfalls() {
   const loaded = useLive<ShortfallList>("/shortfalls");
   return (
-    <Card title="What shards are short of, and why no other helps" source={{ route: "/shortfalls", command: "bigfleet shards shortfalls" }} flush>
+    <Card title="What shards are short of, and why no other helps" source={{ route: "/shortfalls", command: "bigfleet shards shortfalls", promql: "bigfleet_coordinator_rebalance_blocked" }} flush>
       <View of={loaded} height={70} empty={(data) => (data.total === 0 && data.unknownShardIds.length === 0 ? <Empty title="No shard is short" height={60}><p>What a shard has no machines for stands here, and why no other shard gives it any.</p></Empty> : null)}>
         {(data) => (
           <ul className="topology-rows">

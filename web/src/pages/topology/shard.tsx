@@ -58,7 +58,7 @@ export function ShardPage({ id }: { id: string }) {
               )}
             </View>
           </Card>
-          <Card title="Parts of a cycle, p99" source={{ route: `/shards/${id}`, promql: "bigfleet_shard_cycle_seconds" }}>
+          <Card title="Parts of a cycle, p99" source={{ route: `/shards/${id}`, promql: "histogram_quantile(0.99, sum by (le, phase) (rate(bigfleet_shard_cycle_phase_duration_seconds_bucket[5m])))" }}>
             <View of={loaded} height={120} empty={(shard) => (Object.keys(shard.cycleP99ByPhaseSeconds).length === 0 ? <Empty title="No cycle was measured yet" height={60} /> : null)}>
               {(shard) => <dl className="topology-facts">{Object.entries(shard.cycleP99ByPhaseSeconds).map(([phase, seconds]) => <div key={phase}><dt><bdi>{phase}</bdi></dt><dd><Seconds v={seconds} /></dd></div>)}</dl>}
             </View>

@@ -14,8 +14,9 @@ const GROUPS_SHOWN = 12;
 const IDS_SHOWN = 3;
 const SOURCE = { route: "/whatif,/fleet/map?by=zone" };
 
-/** Of the answer's cycle where a past one was asked about; the last one is seconds old. */
-const numberOf = (base: string): number | null => (base ? Number(base.split(":").at(-1)) : null);
+/** Of the answer's cycle where a past one was asked about; the last one is seconds old. Live too
+ * where every shard has a cycle of its own. */
+const numberOf = (base: string): number | null => (base && !base.includes("@") ? Number(base.split(":").at(-1)) : null);
 
 export function Fates({ told, base }: { told: WhatIf; base: string }) {
   const [isShown, setShown] = useState(false);

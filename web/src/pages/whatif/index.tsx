@@ -13,7 +13,7 @@ import { Icon } from "../../ui/icons";
 import { Empty, ErrorNotice, Loading } from "../../ui/states";
 import { sentenceOf } from "./compare";
 import { AddEdit, EditList, useNames } from "./form";
-import { baseOfAddress, commandOf, linesOfAddress, wordsOf } from "./overlay";
+import { baseOfAddress, baseOfCycle, commandOf, linesOfAddress, wordsOf } from "./overlay";
 import { Result } from "./result";
 import { axesOfAddress } from "./sweep";
 import { SweepForm } from "./sweep-form";
@@ -37,7 +37,7 @@ function Waiting({ since, onCancel }: { since: number; onCancel: () => void }) {
 
 function Permalink({ run }: { run: Run }) {
   if (!run.asked || !run.told) return null;
-  const pinned = /^(\d{1,9}:)?\d{1,15}$/.test(run.told.cycle) ? run.told.cycle : run.asked.base;
+  const pinned = baseOfCycle(run.told.cycle) || run.asked.base;
   const link = window.location.origin + formatAddress("/whatif", { overlay: run.told.overlay.join("\n"), base: pinned || undefined, settle: run.asked.settle ? "1" : undefined, sweep: run.asked.sweep.join("\n") });
   return (
     <dl className="whatif-reproduce">
@@ -119,8 +119,8 @@ function Asking() {
           <AddEdit names={names} onAdd={(line) => change([...lines, line])} />
           <SweepForm axes={sweep} clusters={names.clusters} onChange={(axes) => setQuery({ sweep: axes.join("\n") })} />
           <div className="whatif-run">
-            <label className="select"><span>Base</span><input className="field" inputMode="numeric" value={query.base ?? query.at ?? ""} maxLength={25} placeholder="the last cycle" aria-label="Base: a cycle, or empty for the last one" onChange={(event) => setQuery({ base: event.target.value.trim() || undefined, at: undefined })} /></label>
-            {(query.base ?? "") !== "" && base === "" && <span role="alert" className="whatif-bad">Not a cycle: write 18231 or 3:18231.</span>}
+            <label className="select"><span>Base</span><input className="field" inputMode="numeric" value={query.base ?? query.at ?? ""} maxLength={20000} placeholder="the last cycle" aria-label="Base: a cycle, or empty for the last one" onChange={(event) => setQuery({ base: event.target.value.trim() || undefined, at: undefined })} /></label>
+            {(query.base ?? "") !== "" && base === "" && <span role="alert" className="whatif-bad">Not a cycle: write 18231, 3:18231 or shard-0@3:18231,shard-1@977.</span>}
             <label className="check"><input type="checkbox" checked={settle} onChange={(event) => setQuery({ settle: event.target.checked ? "1" : undefined })} /> <span data-tip="Goes on in virtual time, cycle after cycle, until nothing happens any more">until the fleet settles</span></label>
             <span className="push row">
               <Button kind="primary" icon="play" disabled={(lines.length === 0 && sweep.length === 0) || run.busySince > 0} onClick={() => start(question)}>Run</Button>

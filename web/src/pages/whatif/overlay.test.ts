@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { baseOfAddress, commandOf, lineOf, linesOfAddress, NEW_DRAFT, wordsOf } from "./overlay";
+import { baseOfAddress, baseOfCycle, commandOf, lineOf, linesOfAddress, NEW_DRAFT, wordsOf } from "./overlay";
 
 describe("edits of a form", () => {
   it("become the lines that the command line reads", () => {
@@ -23,6 +23,10 @@ describe("an address", () => {
     expect(baseOfAddress({ base: "3:18231", at: "7" })).toBe("3:18231");
     expect(baseOfAddress({ at: "7" })).toBe("7");
     expect(baseOfAddress({ base: "shard-0 1:2, shard-1 1:3" })).toBe("");
+    expect(baseOfAddress({ base: "shard-0@1:2,shard-1@3" })).toBe("shard-0@1:2,shard-1@3");
+    expect(baseOfCycle("shard-0 1:2, shard-1 1:3")).toBe("shard-0@1:2,shard-1@1:3");
+    expect(baseOfCycle("1:2")).toBe("1:2");
+    expect(baseOfCycle("of a file")).toBe("");
   });
 });
 

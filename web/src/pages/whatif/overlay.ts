@@ -56,16 +56,25 @@ export function linesOfAddress(query: Readonly<Record<string, string>>): string[
   return ids.length > 0 ? [...lines, `machines-remove id=${ids.join(",")}`] : lines;
 }
 
+/** 18231, 3:18231, or one of each shard: shard-0@3:18231,shard-1@977 */
+const BASE = /^((\d{1,9}:)?\d{1,15}|[^@,]+@(\d{1,9}:)?\d{1,15}(,[^@,]+@(\d{1,9}:)?\d{1,15})*)$/;
+
 /** "" is the last cycle; so is what cannot be read. */
 export const baseOfAddress = (query: Readonly<Record<string, string>>): string => {
   const text = query.base ?? query.at ?? "";
-  return /^(\d{1,9}:)?\d{1,15}$/.test(text) ? text : "";
+  return BASE.test(text) ? text : "";
 };
 
-/** A sweep over a past cycle reads its journal: there the command line asks no shard. */
+/** The base of an answer, such as "3:18231" or "shard-0 3:18231, shard-1 2:977". */
+export const baseOfCycle = (cycle: string): string => baseOfAddress({ base: cycle.replace(/ (?=[\d:]+(,|$))/g, "@").replace(/, /g, ",") });
+
+/** A sweep over a past cycle reads its journal: there the command line asks no shard. It asks all
+ * shards about their last cycle, or one about another. */
 export function commandOf(lines: readonly string[], base: string, settle: boolean, sweep: readonly string[] = []): string {
   const axes = sweep.map((axis) => ` --sweep ${quoted(axis)}`).join("");
-  const at = base ? `${axes ? " --journal DIR" : ""} --at ${base}` : "";
+  const [of, cycle] = base.includes("@") ? base.split("@") : ["", base];
+  const one = base.includes(",") ? "" : cycle;
+  const at = one ? `${of ? ` --shard ${of}` : ""}${axes ? " --journal DIR" : ""} --at ${one}` : "";
   const flags = lines.map((line) => {
     const space = line.indexOf(" ");
     return space < 0 ? ` --${line}` : ` --${line.slice(0, space)} ${quoted(line.slice(space + 1).trim())}`;

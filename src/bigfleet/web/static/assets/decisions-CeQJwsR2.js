@@ -1,1 +1,0 @@
-function e(e){let t=e.need?e.sentence.replace(` for ${e.need}`,``):e.sentence;if(!e.machine||t.includes(e.machine))return t;let n=e.kind===`Reclaim`||e.kind===`Preempt`?`from`:`for`,r=`${e.kind} ${e.machine}${e.cluster?` ${n} ${e.cluster}`:``}`;return t?`${r}: ${t}`:r}var t=e=>e.replace(/^action\//,``);export{e as n,t};
