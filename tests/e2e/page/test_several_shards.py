@@ -1,4 +1,5 @@
-"""A fleet of several shards: each counts its own cycles, and no row shows the decision of another."""
+"""A fleet of several shards: each counts its own cycles, and no row shows the decision of another
+one."""
 
 from collections import defaultdict
 from collections.abc import Iterator
