@@ -109,7 +109,10 @@ async def what_a_larger_demand_would_do(shell: Shell) -> None:
     now = await shell.run("snapshot", "fleet", "-")
     assert now.exit_code == 0, now.output
     plan = await shell.says("plan", "-", "--demand", "cluster=shop x3", given=now.stdout_bytes)
-    assert f"{FAST.machines:,} machines" in plan
+    # Machines on their way from one shard to another are in neither.
+    there = now.stdout.count('{"machine":')
+    assert 0 < there <= FAST.machines
+    assert f"{there:,} machines" in plan
     assert "shop" in plan
     assert "Provision" in plan or "Bootstrap" in plan
     assert shell.commands == 2

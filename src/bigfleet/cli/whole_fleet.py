@@ -173,7 +173,7 @@ def known_in(
     if said:
         return FleetAnswers(said, answers.failed, answers.addresses)
     near = [name for each in answers.said.values() for name in _near(each)]
-    click.echo(plain(not_found_text(thing, near, len(answers.said))), err=True)
+    click.echo(plain(not_found_text(thing, near, shards_text(len(answers.said)))), err=True)
     answers.leave_partial(connection)
     raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
@@ -182,9 +182,12 @@ def _near(answer: object) -> tuple[str, ...]:
     return answer.near if isinstance(answer, Unknown) else ()
 
 
-def not_found_text(thing: SoughtObject, near: list[str], shards: int) -> str:
+def shards_text(shards: int) -> str:
+    return "this shard" if shards == 1 else f"these {shards} shards"
+
+
+def not_found_text(thing: SoughtObject, near: list[str], where: str) -> str:
     """`no machine od-1 in these 2 shards; nearest are od-10, od-11`."""
-    where = "this shard" if shards == 1 else f"these {shards} shards"
     hint, close = thing.hint, get_close_matches(thing.wanted, list(dict.fromkeys(near)), n=_NEAREST)
     if len(close) == 1:
         hint = f"did you mean {close[0]}?"

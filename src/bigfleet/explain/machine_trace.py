@@ -44,7 +44,7 @@ def explained_machine(cycle: DecidedCycle, machine: str) -> MachineAnswer:
     ]
     return MachineAnswer(
         cycle.given.cycle,
-        _view(cycle, row),
+        machine_view(cycle, row),
         _sentence(cycle, row, views),
         tuple(steps),
         views,
@@ -63,7 +63,7 @@ def explained_action(cycle: DecidedCycle, index: int) -> MachineAnswer:
     return explained_machine(cycle, cycle.given.snapshot.ids[row])
 
 
-def _view(cycle: DecidedCycle, row: int) -> MachineView:
+def machine_view(cycle: DecidedCycle, row: int) -> MachineView:
     entry, holder = cycle.machine(row), cycle.holder(row)
     return MachineView(
         entry.machine,

@@ -21,11 +21,18 @@ from bigfleet.cli.request_options import EXIT_UNREACHABLE
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
 from bigfleet.cli.sources import Source, takes_source
 from bigfleet.cli.terminal import plain, refuse
-from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, ask_owner, known_in, not_found_text
+from bigfleet.cli.whole_fleet import (
+    FleetAnswers,
+    ask_fleet,
+    ask_owner,
+    known_in,
+    not_found_text,
+    shards_text,
+)
 
 if TYPE_CHECKING:
     from bigfleet.model.shard_admin import ClearedMachine, MachineStory
-    from bigfleet.model.shard_views import MachinePage
+    from bigfleet.model.shard_views import MachinePage, MachineQuery
 
 #: Unknown machines for which names like theirs are looked up.
 _MOST_LOOKED_FOR = 5
@@ -60,6 +67,7 @@ def machines() -> None:
       bigfleet machines --failed                   what is broken, why, and what happens next
       bigfleet machines story od-0117              everything that touched one
       bigfleet machines reservations
+      bigfleet machines state=idle --journal data/journal --at 3:18231
       bigfleet machines clear od-0117 --mode recheck --reason "host replaced"
     """
 
@@ -70,12 +78,14 @@ machines.help = f"{machines.help}\n{SYNTAX}"
 @machines.command("list", short_help="List machines by id.")
 @shard_verb
 @shows(lambda: _tables().machine_columns())
+@takes_source
 @click.argument("selector", type=Term(), nargs=-1)
 @click.option("--cluster", type=CLUSTER, default="", help="Only machines of it; as cluster=NAME.")
 @click.option("--failed", is_flag=True, help="Only Failed machines, with cause and next look.")
 @_limit
 def list_machines(
     connection: Connection,
+    source: Source,
     selector: tuple[tuple[str, tuple[str, ...]], ...],
     cluster: str,
     failed: bool,
@@ -84,7 +94,7 @@ def list_machines(
     """List machines by id.
 
     A machine that is named and that no shard knows is told on standard error, and the exit code is
-    3.
+    3. A journal (--journal) tells those of a cycle or time --at, a fleet file (--fleet) its own.
     """
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
@@ -93,6 +103,9 @@ def list_machines(
     narrowed = (("state", "failed" if failed else ""), ("cluster", cluster))
     terms = (*selector, *((key, (value,)) for key, value in narrowed if value))
     query = MachineQuery(selector_of(terms), limit=limit)
+    if _is_recorded(source):
+        _print_recorded(connection, source, query, failed=failed)
+        return
     named = query.selector.ids
 
     async def look(shard: Clients) -> "MachinesFound":
@@ -111,10 +124,35 @@ def list_machines(
         write_listing(connection, machine_listing(shown, failed=failed, missing=answers.document()))
     for each in sorted(unknown):
         near = [name for found in answers.said.values() for name in found.near.get(each, ())]
-        click.echo(plain(not_found_text(machine_thing(each), near, len(answers.said))), err=True)
+        click.echo(
+            plain(not_found_text(machine_thing(each), near, shards_text(len(answers.said)))),
+            err=True,
+        )
     answers.leave_partial(connection)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
+
+
+def _print_recorded(
+    connection: Connection, source: Source, query: "MachineQuery", *, failed: bool
+) -> None:
+    from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
+    from bigfleet.cli.shard_verbs.recorded_lists import recorded_machines
+
+    pages, unknown = recorded_machines(source, query)
+    if not query.selector.ids or len(unknown) < len(query.selector.ids):
+        write_listing(connection, machine_listing(machines_in(pages), failed=failed, missing={}))
+    for text in unknown:
+        click.echo(plain(text), err=True)
+    if unknown:
+        raise click.exceptions.Exit(EXIT_UNREACHABLE)
+
+
+def _is_recorded(source: Source) -> bool:
+    if source.is_live and source.at is not None:
+        raise refuse(["--at: the past is in the journal; add --journal DIR"])
+    return not source.is_live
 
 
 class MachinesFound(NamedTuple):
@@ -162,8 +200,7 @@ def story(connection: Connection, source: Source, machine_id: str, limit: int) -
 
         print_recorded(connection, source, machine_id, limit)
         return
-    if source.at is not None:
-        raise refuse(["--at: the past is in the journal; add --journal DIR"])
+    _is_recorded(source)
     from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories, story_document
     from bigfleet.cli.tables import Page, write_json
 
@@ -197,7 +234,8 @@ def _stories_of(
 @machines.command()
 @shard_verb
 @shows(lambda: _tables().reservation_columns())
-def reservations(connection: Connection) -> None:
+@takes_source
+def reservations(connection: Connection, source: Source) -> None:
     """Machines that are reserved.
 
     The victim of a preemption waits for the Need that asked for it.
@@ -205,6 +243,13 @@ def reservations(connection: Connection) -> None:
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machines_in, reservation_listing
 
+    if _is_recorded(source):
+        from bigfleet.cli.shard_verbs.recorded_lists import recorded_machines
+        from bigfleet.model.shard_views import MachineQuery
+
+        recorded, _ = recorded_machines(source, MachineQuery())
+        write_listing(connection, reservation_listing(machines_in(recorded), {}))
+        return
     answers = ask_fleet(connection, lambda shard: shard.admin.machines())
     found = machines_in(answers.said)
     write_listing(connection, reservation_listing(found, answers.document()))

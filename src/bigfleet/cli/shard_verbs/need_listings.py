@@ -97,7 +97,7 @@ def needs_in(
             # A shard that does not know sources leaves none out, and tells none.
             meant = [r for r in found.rows if not (sources and set(sources).isdisjoint(r.sources))]
             rows += [ShownNeed(shard, row.view, row) for row in meant]
-            total, matching = total + found.counts.total, matching + found.matching
+            total, matching = total + found.counts.total + found.unjudged, matching + found.matching
             counts = _added(counts, found.counts)
         else:
             chosen = [v for v in found.needs if not (sources or (unmet and v.satisfied))]

@@ -10,13 +10,15 @@ import click
 from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.object_names import CLUSTER, about_cluster, cluster_thing, require_cluster
 from bigfleet.cli.output import shows
-from bigfleet.cli.terminal import plain
+from bigfleet.cli.sources import Source, takes_source
+from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, known_in
 from bigfleet.model.cluster_reports import DemandSource
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page, Table
     from bigfleet.model.machines import Instant
+    from bigfleet.model.need_states import NeedState
     from bigfleet.model.profiles import Profile
     from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow, NeedView
 
@@ -35,6 +37,7 @@ _OLDER = (
 @click.command()
 @shard_verb
 @shows(lambda: (*COLUMNS, "SHARD"))
+@takes_source
 @click.option("--cluster", type=CLUSTER, default="", help="Only the Needs of this cluster.")
 @click.option("--unmet", is_flag=True, help="Only what is not met: arriving, blocked, short.")
 @click.option(
@@ -52,7 +55,12 @@ _OLDER = (
     help="Rows at most; 0 shows all.",
 )
 def needs(
-    connection: Connection, cluster: str, unmet: bool, sources: tuple[str, ...], limit: int
+    connection: Connection,
+    source: Source,
+    cluster: str,
+    unmet: bool,
+    sources: tuple[str, ...],
+    limit: int,
 ) -> None:
     """What clusters ask for, and whether they have it, highest precedence first.
 
@@ -63,7 +71,9 @@ def needs(
     back) and short (there is no supply for it). SHORT is what is missing, REASON why, AGE for how
     long. What holds Needs back, and the command that lifts it, is told below the table.
 
-    Of all shards, or of those that --shard names.
+    Of all shards, or of those that --shard names; or of a journal (--journal) at a cycle or time
+    --at, or a fleet file (--fleet): a Need that has its machines is "covered" there, as Nodes and
+    pods are not recorded.
 
     \b
     Examples:
@@ -71,9 +81,16 @@ def needs(
       bigfleet needs --cluster shop
       bigfleet needs --source buffer --source provisioning-request
       bigfleet needs --unmet -o json | jq '.items[] | {needId, state, remedy}'
+      bigfleet needs --unmet --journal data/journal --at 2026-03-14T03:00:10Z
     """
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.need_listings import listing_of, needs_in
+
+    if not source.is_live:
+        _print_recorded(connection, source, cluster, limit, unmet=unmet, sources=sources)
+        return
+    if source.at is not None:
+        raise refuse(["--at: the past is in the journal; add --journal DIR"])
 
     async def look(shard: Clients) -> "NeedListing | NeedPage":
         found = await listed_needs(shard, cluster, limit, unmet=unmet, sources=sources)
@@ -96,6 +113,35 @@ def needs(
     answers.leave_partial(connection)
 
 
+def _print_recorded(
+    connection: Connection,
+    source: Source,
+    cluster: str,
+    limit: int,
+    *,
+    unmet: bool,
+    sources: tuple[str, ...],
+) -> None:
+    from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.shard_verbs.need_listings import listing_of, needs_in
+    from bigfleet.cli.shard_verbs.recorded_lists import recorded_needs
+    from bigfleet.model.shard_views import NeedQuery
+
+    if sources:
+        text = "--source: what asks for a Need is not recorded; ask a shard, or leave it out"
+        raise refuse([text])
+    told = recorded_needs(source, NeedQuery(cluster, limit, _states_of(unmet=unmet)))
+    found = needs_in(told, unmet=unmet, limit=limit)
+    (listing,) = told.values()
+    write_listing(connection, listing_of(found, listing.computed_at, unmet=unmet, missing={}))
+
+
+def _states_of(*, unmet: bool) -> "tuple[NeedState, ...]":
+    from bigfleet.model.need_states import NeedState
+
+    return tuple(state for state in NeedState if state is not NeedState.MET) if unmet else ()
+
+
 async def listed_needs(
     shard: Clients,
     cluster: str = "",
@@ -105,13 +151,12 @@ async def listed_needs(
     sources: tuple[str, ...] = (),
 ) -> "NeedListing | NeedPage":
     """A page without states where the shard is older."""
-    from bigfleet.model.need_states import NeedState
     from bigfleet.model.provider_calls import Code, Rejected
     from bigfleet.model.shard_views import NeedQuery
 
-    states = tuple(state for state in NeedState if state is not NeedState.MET) if unmet else ()
+    query = NeedQuery(cluster, limit, _states_of(unmet=unmet), "", sources)
     try:
-        return await shard.admin.needs(NeedQuery(cluster, limit, states, "", sources))
+        return await shard.admin.needs(query)
     except Rejected as rejected:
         if rejected.code is not Code.UNIMPLEMENTED:
             raise
