@@ -16,7 +16,13 @@ HOOKS = {
     for repository in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     for hook in repository["hooks"]
 }
-CI: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+WORKFLOWS: dict[str, dict[Any, Any]] = {
+    path.stem: yaml.safe_load(path.read_text())
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+}
+CI = WORKFLOWS["ci"]
+#: YAML 1.1 reads `on` as true.
+NIGHTLY_TRIGGERS = WORKFLOWS["nightly"][True]
 MAKEFILE = (ROOT / "Makefile").read_text()
 [FOLDERS] = re.findall(r"^PURE +:= \$\(addprefix tests/,(.*?)\)$", MAKEFILE, re.M | re.S)
 #: Folders whose tests `make quick` runs.
@@ -41,12 +47,15 @@ def made_by(script: str) -> list[str]:
 
 
 IN_CI_RUN = made_by((ROOT / ".ci" / "run").read_text())
-IN_HOSTED_CI = [
-    word
-    for job in CI["jobs"].values()
-    for step in job["steps"]
-    for word in made_by(step.get("run", ""))
-]
+
+
+def made_in(workflow: dict[Any, Any]) -> list[str]:
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    return [word for step in steps for word in made_by(step.get("run", ""))]
+
+
+IN_HOSTED_CI = made_in(CI)
+IN_NIGHTLY = made_in(WORKFLOWS["nightly"])
 
 
 @pytest.mark.parametrize("name", HOOKS)
@@ -69,7 +78,7 @@ def test_a_hook_with_files_gets_those_that_changed() -> None:
     assert not re.match(HOOKS["mypy"]["files"], "deploy/x.py")
 
 
-@pytest.mark.parametrize("target", sorted({*IN_CI_RUN, *IN_HOSTED_CI}))
+@pytest.mark.parametrize("target", sorted({*IN_CI_RUN, *IN_HOSTED_CI, *IN_NIGHTLY}))
 def test_what_continuous_integration_makes_is_a_target(target: str) -> None:
     assert target in TARGETS
 
@@ -106,5 +115,21 @@ def test_every_python_that_is_promised_is_tested() -> None:
     assert promised == tested
 
 
-def test_hosted_ci_may_only_read() -> None:
-    assert CI["permissions"] == {"contents": "read"}
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_hosted_ci_may_only_read(name: str) -> None:
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+
+
+def test_the_long_runs_are_made_every_night() -> None:
+    assert IN_NIGHTLY == ["nightly"]
+    [scheduled] = NIGHTLY_TRIGGERS["schedule"]
+    minute, hour, *days = scheduled["cron"].split()
+    assert minute.isdecimal()
+    assert hour.isdecimal()
+    assert days == ["*", "*", "*"]
+
+
+def test_hosted_ci_builds_the_page_and_compares_it_with_what_is_committed() -> None:
+    steps = [step.get("run", "") for step in CI["jobs"]["page"]["steps"]]
+    assert "cd web && npm run -s build" in steps
+    assert steps[-1] == "git diff --exit-code -- src/bigfleet/web/static"

@@ -1,5 +1,6 @@
 """A damaged byte is told with its cycle; a killed writer loses its last record at most."""
 
+import signal
 import subprocess
 import sys
 from itertools import pairwise
@@ -29,21 +30,38 @@ from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import SECOND, EngineOptions
 from tests.journal.lives import START, LivingFleet
 
-KILLED = 40
-#: Records a life for ever, and says so after each cycle.
-CHILD = """
+#: Fewer than the queue of the writer holds: none is dropped.
+LIVED = 60
+#: Records a life as a shard does, by the writing thread, and is killed within its 25th write: so
+#: many bytes of it reach the file. It says how many records are whole after every write.
+CHILD = f"""
+import os
+import signal
 import sys
-from itertools import pairwise
 from pathlib import Path
-from bigfleet.journal.journal_file import JournalFile, JournalLimits
+from time import monotonic
+from bigfleet.journal.journal_file import JournalFile, JournalLimits, RealDisk
+from bigfleet.journal.writer import JournalWriter
 from tests.journal.lives import START, LivingFleet
 
-file = JournalFile(Path(sys.argv[1]), "shard-0", 3, "0.3.0", JournalLimits())
-file.prepare()
-for cycle in LivingFleet(11).cycles(10**9):
-    file.record(cycle, START)
-    file.sync()
-    print(cycle.given.cycle, flush=True)
+class KillingDisk(RealDisk):
+    writes = 0
+
+    def write(self, file, content):
+        self.writes += 1
+        if self.writes == 25:
+            super().write(file, content[:int(sys.argv[2])])
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().write(file, content)
+
+cycles = list(LivingFleet(11).cycles({LIVED}))
+file = JournalFile(Path(sys.argv[1]), "shard-0", 3, "0.3.0", JournalLimits(), KillingDisk())
+writer = JournalWriter(file, lambda: START, monotonic)
+writer.listen(lambda records: print(len(records), flush=True))
+writer.start()
+for cycle in cycles:
+    writer.offer(cycle)
+writer.close()
 """
 
 
@@ -94,24 +112,36 @@ def test_zeros_that_a_lost_block_left_are_a_torn_end() -> None:
     assert sound_length(content) == len(sound)
 
 
-def test_a_killed_writer_loses_at_most_what_it_was_writing(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(tmp_path)],
+@pytest.mark.parametrize("bytes_written", [5, 40], ids=["within its head", "within its content"])
+def test_a_writer_killed_in_a_write_loses_at_most_what_it_was_writing(
+    tmp_path: Path, bytes_written: int
+) -> None:
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path), str(bytes_written)],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
-    ) as child:
-        assert child.stdout is not None
-        told = 0
-        while told < KILLED:
-            told = int(child.stdout.readline())
-        child.kill()
-        told = max([told, *map(int, child.stdout.read().split("\n")[:-1])])
-    found = list(History().cycles(records_in_order(segments_of(tmp_path))))
+        check=False,
+    )
+    assert child.returncode == -signal.SIGKILL
+    (segment,) = segments_in(tmp_path)
+    torn = segment.path.stat().st_size
+    records = list(records_in_order(segments_of(tmp_path)))
+    assert len(records) == sum(map(int, child.stdout.split()))
+    found = list(History().cycles(records))
     cycles = [each.given.cycle for each in found]
     assert cycles == list(range(1, len(cycles) + 1))
-    assert len(cycles) >= told
+    assert 0 < len(cycles) < LIVED
     assert all(each.identical for each in replayed(found))
+    # The next life of the shard begins a segment of its own, and the torn end is gone.
+    after = JournalFile(tmp_path, "shard-0", 4, "0.3.0", JournalLimits())
+    after.prepare()
+    assert segment.path.stat().st_size == torn - bytes_written
+    after.record(next(iter(LivingFleet(11).cycles(1))), START)
+    after.close()
+    again = list(History().cycles(records_in_order(segments_of(tmp_path))))
+    assert len(again) == len(found) + 1
+    assert all(each.identical for each in replayed(again))
 
 
 def test_a_quiet_cycle_costs_at_most_a_hundred_bytes(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bigfleet.model.actions import ActionKind
-from bigfleet.model.fleet import FleetMachine
-from bigfleet.model.machines import MachineState
+from bigfleet.model.fleet import FleetMachine, Marks
+from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.needs import Need
+from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.verifier.facts import INCIDENTS, Fence, Invariant
@@ -106,6 +107,33 @@ def test_v1_a_machine_of_another_shard_is_left_alone() -> None:
     strange = replace(sound, owned=[action.kind is not R for action in sound.actions])
     assert {veto.invariant for veto in vetoes(strange).values()} == {V.V1}
     assert len(vetoes(strange)) == 8
+
+
+OWNED = (CapacityType.BARE_METAL, CapacityType.RESERVED, CapacityType.UNSPECIFIED)
+
+
+def idle_for_an_hour(capacity: CapacityType) -> FleetMachine:
+    marks = Marks(idle_since=NOW - 3600 * SECOND)
+    return gpus.host("kept", instance_type="m5", capacity_type=capacity, marks=marks)
+
+
+@pytest.mark.parametrize("capacity", OWNED)
+def test_v2_an_engine_that_deletes_what_is_owned_or_of_a_type_not_told(
+    capacity: CapacityType,
+) -> None:
+    given = fleet(idle_for_an_hour(capacity))
+    assert "kept" not in {action.machine for action in decision_of(given).actions}
+    found = vetoes(batch(given, releases("kept")))
+    assert list(found) == ["kept"]
+    assert (found["kept"].invariant, found["kept"].incident) == (V.V2, True)
+    assert f"{capacity.label} capacity is never deleted" in found["kept"].what
+
+
+@pytest.mark.parametrize("capacity", [each for each in CapacityType if each not in OWNED])
+def test_v2_what_is_rented_by_the_hour_may_go(capacity: CapacityType) -> None:
+    sound = batch(fleet(idle_for_an_hour(capacity)))
+    assert {action.machine for action in sound.actions if action.kind is D} == {"old-1", "kept"}
+    assert vetoes(sound) == {}
 
 
 @pytest.mark.parametrize(("reported", "held"), [(False, False), (True, True)])
