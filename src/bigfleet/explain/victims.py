@@ -1,4 +1,4 @@
-"""Victims of a Need with each term of their score, and the best that is not one.
+"""Victims of a Need with each term of their score, the best that is not one, and what is held.
 
 Which could be one and what they score, the engine's own functions say.
 """
@@ -6,8 +6,11 @@ Which could be one and what they score, the engine's own functions say.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bigfleet.engine.encoding import HELD_BY
 from bigfleet.explain.need_victims import best_spared, victim_terms
-from bigfleet.model.machines import Assigned
+from bigfleet.model.machines import Assigned, Machine, MachineState
 
 if TYPE_CHECKING:
     from bigfleet.explain.decided_cycle import DecidedCycle
@@ -45,3 +48,15 @@ def next_best_victim(cycle: "DecidedCycle", need: int) -> Victim | None:
     """The machine that would have been preempted next for the Need; None: no other could be."""
     spared = best_spared(cycle.outcome, need, cycle.given.options)
     return None if spared is None else Victim.of(cycle, spared.row, need)
+
+
+def cheapest_held(cycle: "DecidedCycle", need: int) -> tuple[Machine, str] | None:
+    """The machine that fits, costs least and cannot be bought now, and what holds it; None: none
+    does."""
+    columns = cycle.given.snapshot.columns
+    slots = columns.state == int(MachineState.SPECULATIVE)
+    rows = np.flatnonzero(cycle.eligible(need) & slots & (columns.held != 0))
+    if not len(rows):
+        return None
+    row = int(rows[np.lexsort((rows, cycle.costs(need, rows)))[0]])
+    return cycle.machine(row).machine, HELD_BY[int(columns.held[row]) - 1].value

@@ -130,8 +130,7 @@ def _answered(
 ) -> AnsweredAction:
     known = facts.machine_facts(machine)
     dollars = {_BOUGHT: known.price_per_hour, _GIVEN_BACK: -known.price_per_hour}
-    stamp = known.assigned
-    declared = stamp.interruption_penalty + stamp.reclamation_penalty
+    declared = known.assigned.declared_dollars
     is_taken = kind.label in _TAKEN and math.isfinite(declared)
     return AnsweredAction(
         kind.label,

@@ -70,6 +70,12 @@ class Assigned:
     need_fingerprint: str = ""
     group: str = ""
 
+    @property
+    def declared_dollars(self) -> float:
+        """What taking the machine from its workload costs by the workload's own word; never billed,
+        infinite for a workload that forbids it."""
+        return self.interruption_penalty + self.reclamation_penalty
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:

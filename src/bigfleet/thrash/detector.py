@@ -29,17 +29,14 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.thrash import ThrashKind, TraceAction
+from bigfleet.thrash.chains import LONGEST_CHAIN, MOST_NEEDS, Chains
 
-#: A chain of more preemptions than this is a finding.
-LONGEST_CHAIN = 4
 #: Machines whose moves are remembered: two percent of 225,000 machines a minute for half an hour.
 MOST_MACHINES = 135_000
 #: Of one machine: from one cluster to another, and away from that.
 MOVES_OF_A_MACHINE = 3
 #: Releases of one offering that are remembered.
 MOST_RELEASES = 256
-#: Needs whose victims, and Needs whose losses, are remembered.
-MOST_NEEDS = 20_000
 #: Victims of one Need that are remembered.
 MOST_VICTIMS = 1_000
 _BINDS = (ActionKind.BOOTSTRAP, ActionKind.PROVISION)
@@ -73,16 +70,6 @@ class _Victim:
     taken_by: TraceAction | None = None
 
 
-class _Chain(NamedTuple):
-    """Preemptions that caused each other, oldest first."""
-
-    preempts: tuple[TraceAction, ...]
-
-    @property
-    def began_at(self) -> Instant:
-        return self.preempts[0].at
-
-
 DEFAULTS = ThrashLimits()
 
 
@@ -99,8 +86,7 @@ class Detector:
         self._victims: dict[NeedKey, dict[str, _Victim]] = {}
         #: Which Need a machine was preempted for: all and only machines of `_victims`.
         self._victim_of: dict[str, NeedKey] = {}
-        #: By the Need that lost a machine, for each length of chain the one that began last.
-        self._losses: dict[NeedKey, dict[int, _Chain]] = {}
+        self._chains = Chains(limits.window_seconds)
         #: The last cycle in which a Need was found to repeat itself: told once a cycle.
         self._repeated: dict[NeedKey, int] = {}
         self._pruned_at: Instant = 0
@@ -169,7 +155,7 @@ class Detector:
             "thrashMoves": len(self._moves),
             "thrashReleases": sum(map(len, self._released.values())),
             "thrashVictims": len(self._victim_of),
-            "thrashLosses": len(self._losses),
+            "thrashLosses": len(self._chains),
         }
 
     # -- machines that come back -----------------------------------------------------------------
@@ -260,23 +246,8 @@ class Detector:
         return Sighting(ThrashKind.REPEATED, action.at, (*trace, action))
 
     def _extend_chain(self, action: TraceAction) -> Sighting | None:
-        """Causes come before their effects: what a Need loses in a cycle it learns in the next."""
-        if action.preemptor is None:
-            return None
-        chains = [_Chain((action,))]
-        for before in self._losses.get(action.preemptor, {}).values():
-            recent = self._is_recent(before.preempts[0], action.at)
-            if recent and before.preempts[-1].cycle < action.cycle:
-                chains.append(_Chain((*before.preempts, action)))
-        found = None
-        losses = self._losses.setdefault(action.holder, {})
-        for chain in chains:
-            length = len(chain.preempts)
-            if length > LONGEST_CHAIN:
-                found = Sighting(ThrashKind.CHAIN, action.at, chain.preempts)
-            elif length not in losses or losses[length].began_at <= chain.began_at:
-                losses[length] = chain
-        return found
+        found = [each for each in self._chains.extend(action) if len(each) > LONGEST_CHAIN]
+        return Sighting(ThrashKind.CHAIN, action.at, found[-1]) if found else None
 
     def _add_victim(self, action: TraceAction) -> None:
         self._drop_victim(action.machine)
@@ -332,17 +303,9 @@ class Detector:
             if not self._is_recent(self._victims[need][machine].preempt, at):
                 self._drop_victim(machine)
         self._repeated = {n: c for n, c in self._repeated.items() if n in self._victims}
-        for need, chains in list(self._losses.items()):
-            if not any(self._is_recent(chain.preempts[0], at) for chain in chains.values()):
-                del self._losses[need]
-        _cut(self._losses)
+        self._chains.prune(at)
         while len(self._victims) > MOST_NEEDS:
             self.settle(next(iter(self._victims)))
-
-
-def _cut(losses: dict[NeedKey, dict[int, _Chain]]) -> None:
-    for need in list(losses)[: max(0, len(losses) - MOST_NEEDS)]:
-        del losses[need]
 
 
 def _is_again(before: TraceAction, action: TraceAction) -> bool:

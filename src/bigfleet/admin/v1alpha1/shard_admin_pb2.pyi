@@ -335,6 +335,27 @@ THRASH_KIND_REPEATED: ThrashKind.ValueType  # 5
 """A Need preempted again although its earlier victims cover what it lacks."""
 Global___ThrashKind: _TypeAlias = ThrashKind  # noqa: Y015
 
+class _NextBestKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _NextBestKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NextBestKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NEXT_BEST_KIND_UNSPECIFIED: _NextBestKind.ValueType  # 0
+    NEXT_BEST_KIND_BUY: _NextBestKind.ValueType  # 1
+    """A machine that could not be bought when this one was taken."""
+    NEXT_BEST_KIND_OTHER_VICTIM: _NextBestKind.ValueType  # 2
+    NEXT_BEST_KIND_NONE: _NextBestKind.ValueType  # 3
+
+class NextBestKind(_NextBestKind, metaclass=_NextBestKindEnumTypeWrapper): ...
+
+NEXT_BEST_KIND_UNSPECIFIED: NextBestKind.ValueType  # 0
+NEXT_BEST_KIND_BUY: NextBestKind.ValueType  # 1
+"""A machine that could not be bought when this one was taken."""
+NEXT_BEST_KIND_OTHER_VICTIM: NextBestKind.ValueType  # 2
+NEXT_BEST_KIND_NONE: NextBestKind.ValueType  # 3
+Global___NextBestKind: _TypeAlias = NextBestKind  # noqa: Y015
+
 @_typing.final
 class GetShardStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -2261,6 +2282,335 @@ class TraceAction(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TraceAction: _TypeAlias = TraceAction  # noqa: Y015
+
+@_typing.final
+class ListInvoicesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    UNTIL_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    since_unix_nanos: _builtins.int
+    """Completed from here on, and before there; 0: without end."""
+    until_unix_nanos: _builtins.int
+    limit: _builtins.int
+    """Statements, the newest first; 0: as many as one answer may have, -1: none."""
+    before: _builtins.int
+    """Only those before this place of an earlier answer; 0: from the newest on."""
+    def __init__(
+        self,
+        *,
+        since_unix_nanos: _builtins.int = ...,
+        until_unix_nanos: _builtins.int = ...,
+        limit: _builtins.int = ...,
+        before: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before", b"before", "limit", b"limit", "since_unix_nanos", b"since_unix_nanos", "until_unix_nanos", b"until_unix_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListInvoicesRequest: _TypeAlias = ListInvoicesRequest  # noqa: Y015
+
+@_typing.final
+class ListInvoicesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class TeamOfClusterEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    PARTS_FIELD_NUMBER: _builtins.int
+    STATEMENTS_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    GAPS_FIELD_NUMBER: _builtins.int
+    KEPT_SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    TEAM_OF_CLUSTER_FIELD_NUMBER: _builtins.int
+    TROUBLE_FIELD_NUMBER: _builtins.int
+    total: _builtins.int
+    """In the range, before the limit."""
+    next: _builtins.int
+    """What to ask for next as before; 0: these were the last."""
+    kept_since_unix_nanos: _builtins.int
+    """From when on statements are kept one by one; 0: none is."""
+    trouble: _builtins.str
+    """Why none is made; empty: they are."""
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___InvoicePart]: ...
+    @_builtins.property
+    def statements(self) -> _containers.RepeatedCompositeFieldContainer[Global___Statement]: ...
+    @_builtins.property
+    def gaps(self) -> _containers.RepeatedCompositeFieldContainer[Global___StatementGap]: ...
+    @_builtins.property
+    def team_of_cluster(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Of costs.teams: cluster to team."""
+
+    def __init__(
+        self,
+        *,
+        parts: _abc.Iterable[Global___InvoicePart] | None = ...,
+        statements: _abc.Iterable[Global___Statement] | None = ...,
+        total: _builtins.int = ...,
+        next: _builtins.int = ...,
+        gaps: _abc.Iterable[Global___StatementGap] | None = ...,
+        kept_since_unix_nanos: _builtins.int = ...,
+        team_of_cluster: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        trouble: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["gaps", b"gaps", "kept_since_unix_nanos", b"kept_since_unix_nanos", "next", b"next", "parts", b"parts", "statements", b"statements", "team_of_cluster", b"team_of_cluster", "total", b"total", "trouble", b"trouble"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListInvoicesResponse: _TypeAlias = ListInvoicesResponse  # noqa: Y015
+
+@_typing.final
+class InvoicePart(_message.Message):
+    """The statements of a month between two clusters, added up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MONTH_FIELD_NUMBER: _builtins.int
+    CAUSED_BY_FIELD_NUMBER: _builtins.int
+    BORNE_BY_FIELD_NUMBER: _builtins.int
+    DOLLARS_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
+    month: _builtins.str
+    """2026-03, in UTC."""
+    caused_by: _builtins.str
+    """Empty: not known."""
+    borne_by: _builtins.str
+    dollars: _builtins.float
+    """Declared; without pinned and unknown ones."""
+    count: _builtins.int
+    pinned: _builtins.int
+    unknown: _builtins.int
+    def __init__(
+        self,
+        *,
+        month: _builtins.str = ...,
+        caused_by: _builtins.str = ...,
+        borne_by: _builtins.str = ...,
+        dollars: _builtins.float = ...,
+        count: _builtins.int = ...,
+        pinned: _builtins.int = ...,
+        unknown: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["borne_by", b"borne_by", "caused_by", b"caused_by", "count", b"count", "dollars", b"dollars", "month", b"month", "pinned", b"pinned", "unknown", b"unknown"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___InvoicePart: _TypeAlias = InvoicePart  # noqa: Y015
+
+@_typing.final
+class StatementGap(_message.Message):
+    """A time of which statements may be missing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    at_unix_nanos: _builtins.int
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        at_unix_nanos: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StatementGap: _TypeAlias = StatementGap  # noqa: Y015
+
+@_typing.final
+class Statement(_message.Message):
+    """One completed Preempt or Reclaim. What is not known is absent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    FROM_NEED_FIELD_NUMBER: _builtins.int
+    TO_NEED_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
+    FROM_PRIORITY_FIELD_NUMBER: _builtins.int
+    TO_PRIORITY_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_PENALTY_DOLLARS_FIELD_NUMBER: _builtins.int
+    RECLAMATION_PENALTY_DOLLARS_FIELD_NUMBER: _builtins.int
+    DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    COMPLETED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    DRAIN_SECONDS_FIELD_NUMBER: _builtins.int
+    PRICE_PER_HOUR_FIELD_NUMBER: _builtins.int
+    DRAIN_VALUE_DOLLARS_FIELD_NUMBER: _builtins.int
+    GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    NEXT_BEST_FIELD_NUMBER: _builtins.int
+    CHAIN_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """3:18231/od-0117: of the cycle that decided it, and the machine."""
+    kind: _common_pb2.ActionKind.ValueType
+    machine_id: _builtins.str
+    epoch: _builtins.int
+    cycle: _builtins.int
+    index: _builtins.int
+    """Of the action in its cycle; -1: no recorded cycle decided it."""
+    from_priority: _builtins.int
+    to_priority: _builtins.int
+    interruption_penalty_dollars: _builtins.float
+    """Declared dollars; infinite: pinned."""
+    reclamation_penalty_dollars: _builtins.float
+    decided_unix_nanos: _builtins.int
+    completed_unix_nanos: _builtins.int
+    drain_seconds: _builtins.float
+    price_per_hour: _builtins.float
+    drain_value_dollars: _builtins.float
+    """Billed: what the machine cost while it drained."""
+    grace_period_seconds: _builtins.int
+    unknown: _builtins.str
+    """Why something is not known; empty: everything is."""
+    @_builtins.property
+    def from_need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def to_need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def next_best(self) -> Global___NextBest: ...
+    @_builtins.property
+    def chain(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the Preempts that led to this one, oldest first."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        kind: _common_pb2.ActionKind.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        from_need: _common_pb2.NeedRef | None = ...,
+        to_need: _common_pb2.NeedRef | None = ...,
+        epoch: _builtins.int = ...,
+        cycle: _builtins.int = ...,
+        index: _builtins.int = ...,
+        from_priority: _builtins.int | None = ...,
+        to_priority: _builtins.int | None = ...,
+        interruption_penalty_dollars: _builtins.float | None = ...,
+        reclamation_penalty_dollars: _builtins.float | None = ...,
+        decided_unix_nanos: _builtins.int = ...,
+        completed_unix_nanos: _builtins.int = ...,
+        drain_seconds: _builtins.float | None = ...,
+        price_per_hour: _builtins.float | None = ...,
+        drain_value_dollars: _builtins.float | None = ...,
+        grace_period_seconds: _builtins.int = ...,
+        next_best: Global___NextBest | None = ...,
+        chain: _abc.Iterable[_builtins.str] | None = ...,
+        unknown: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_drain_seconds", b"_drain_seconds", "_drain_value_dollars", b"_drain_value_dollars", "_from_priority", b"_from_priority", "_interruption_penalty_dollars", b"_interruption_penalty_dollars", "_price_per_hour", b"_price_per_hour", "_reclamation_penalty_dollars", b"_reclamation_penalty_dollars", "_to_priority", b"_to_priority", "drain_seconds", b"drain_seconds", "drain_value_dollars", b"drain_value_dollars", "from_need", b"from_need", "from_priority", b"from_priority", "interruption_penalty_dollars", b"interruption_penalty_dollars", "next_best", b"next_best", "price_per_hour", b"price_per_hour", "reclamation_penalty_dollars", b"reclamation_penalty_dollars", "to_need", b"to_need", "to_priority", b"to_priority"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_drain_seconds", b"_drain_seconds", "_drain_value_dollars", b"_drain_value_dollars", "_from_priority", b"_from_priority", "_interruption_penalty_dollars", b"_interruption_penalty_dollars", "_price_per_hour", b"_price_per_hour", "_reclamation_penalty_dollars", b"_reclamation_penalty_dollars", "_to_priority", b"_to_priority", "chain", b"chain", "completed_unix_nanos", b"completed_unix_nanos", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "drain_seconds", b"drain_seconds", "drain_value_dollars", b"drain_value_dollars", "epoch", b"epoch", "from_need", b"from_need", "from_priority", b"from_priority", "grace_period_seconds", b"grace_period_seconds", "id", b"id", "index", b"index", "interruption_penalty_dollars", b"interruption_penalty_dollars", "kind", b"kind", "machine_id", b"machine_id", "next_best", b"next_best", "price_per_hour", b"price_per_hour", "reclamation_penalty_dollars", b"reclamation_penalty_dollars", "to_need", b"to_need", "to_priority", b"to_priority", "unknown", b"unknown"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__drain_seconds: _TypeAlias = _typing.Literal["drain_seconds"]  # noqa: Y015
+    _WhichOneofArgType__drain_seconds: _TypeAlias = _typing.Literal["_drain_seconds", b"_drain_seconds"]  # noqa: Y015
+    _WhichOneofReturnType__drain_value_dollars: _TypeAlias = _typing.Literal["drain_value_dollars"]  # noqa: Y015
+    _WhichOneofArgType__drain_value_dollars: _TypeAlias = _typing.Literal["_drain_value_dollars", b"_drain_value_dollars"]  # noqa: Y015
+    _WhichOneofReturnType__from_priority: _TypeAlias = _typing.Literal["from_priority"]  # noqa: Y015
+    _WhichOneofArgType__from_priority: _TypeAlias = _typing.Literal["_from_priority", b"_from_priority"]  # noqa: Y015
+    _WhichOneofReturnType__interruption_penalty_dollars: _TypeAlias = _typing.Literal["interruption_penalty_dollars"]  # noqa: Y015
+    _WhichOneofArgType__interruption_penalty_dollars: _TypeAlias = _typing.Literal["_interruption_penalty_dollars", b"_interruption_penalty_dollars"]  # noqa: Y015
+    _WhichOneofReturnType__price_per_hour: _TypeAlias = _typing.Literal["price_per_hour"]  # noqa: Y015
+    _WhichOneofArgType__price_per_hour: _TypeAlias = _typing.Literal["_price_per_hour", b"_price_per_hour"]  # noqa: Y015
+    _WhichOneofReturnType__reclamation_penalty_dollars: _TypeAlias = _typing.Literal["reclamation_penalty_dollars"]  # noqa: Y015
+    _WhichOneofArgType__reclamation_penalty_dollars: _TypeAlias = _typing.Literal["_reclamation_penalty_dollars", b"_reclamation_penalty_dollars"]  # noqa: Y015
+    _WhichOneofReturnType__to_priority: _TypeAlias = _typing.Literal["to_priority"]  # noqa: Y015
+    _WhichOneofArgType__to_priority: _TypeAlias = _typing.Literal["_to_priority", b"_to_priority"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__drain_seconds) -> _WhichOneofReturnType__drain_seconds | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__drain_value_dollars) -> _WhichOneofReturnType__drain_value_dollars | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__from_priority) -> _WhichOneofReturnType__from_priority | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__interruption_penalty_dollars) -> _WhichOneofReturnType__interruption_penalty_dollars | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__price_per_hour) -> _WhichOneofReturnType__price_per_hour | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reclamation_penalty_dollars) -> _WhichOneofReturnType__reclamation_penalty_dollars | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__to_priority) -> _WhichOneofReturnType__to_priority | None: ...
+
+Global___Statement: _TypeAlias = Statement  # noqa: Y015
+
+@_typing.final
+class NextBest(_message.Message):
+    """What would have been done had the machine not been there."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    EXTRA_DOLLARS_FIELD_NUMBER: _builtins.int
+    EXTRA_DOLLARS_PER_HOUR_FIELD_NUMBER: _builtins.int
+    kind: Global___NextBestKind.ValueType
+    what: _builtins.str
+    """Object name of the machine, or the offering without its provider."""
+    text: _builtins.str
+    extra_dollars: _builtins.float
+    """Declared dollars more; absent: not known, or pinned."""
+    extra_dollars_per_hour: _builtins.float
+    """Billed dollars per hour more, of a purchase."""
+    def __init__(
+        self,
+        *,
+        kind: Global___NextBestKind.ValueType = ...,
+        what: _builtins.str = ...,
+        text: _builtins.str = ...,
+        extra_dollars: _builtins.float | None = ...,
+        extra_dollars_per_hour: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_extra_dollars", b"_extra_dollars", "_extra_dollars_per_hour", b"_extra_dollars_per_hour", "extra_dollars", b"extra_dollars", "extra_dollars_per_hour", b"extra_dollars_per_hour"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_extra_dollars", b"_extra_dollars", "_extra_dollars_per_hour", b"_extra_dollars_per_hour", "extra_dollars", b"extra_dollars", "extra_dollars_per_hour", b"extra_dollars_per_hour", "kind", b"kind", "text", b"text", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__extra_dollars: _TypeAlias = _typing.Literal["extra_dollars"]  # noqa: Y015
+    _WhichOneofArgType__extra_dollars: _TypeAlias = _typing.Literal["_extra_dollars", b"_extra_dollars"]  # noqa: Y015
+    _WhichOneofReturnType__extra_dollars_per_hour: _TypeAlias = _typing.Literal["extra_dollars_per_hour"]  # noqa: Y015
+    _WhichOneofArgType__extra_dollars_per_hour: _TypeAlias = _typing.Literal["_extra_dollars_per_hour", b"_extra_dollars_per_hour"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__extra_dollars) -> _WhichOneofReturnType__extra_dollars | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__extra_dollars_per_hour) -> _WhichOneofReturnType__extra_dollars_per_hour | None: ...
+
+Global___NextBest: _TypeAlias = NextBest  # noqa: Y015
 
 @_typing.final
 class VerifierPolicy(_message.Message):

@@ -10,6 +10,7 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs import verifier_report
+from bigfleet.cli.shard_verbs.invoices_report import invoices
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
 from bigfleet.cli.shard_verbs.thrash_report import thrash
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
@@ -36,10 +37,12 @@ def reports() -> None:
       bigfleet reports verifier
       bigfleet reports offerings --reset sim/std-8/a/Spot --reason "stock is back"
       bigfleet reports thrash
+      bigfleet reports invoices --month 2026-03
     """
 
 
 reports.add_command(thrash)
+reports.add_command(invoices)
 
 
 @reports.command(short_help="Machines and shortfalls of every shard.")

@@ -276,7 +276,7 @@ def _decided(state: ShardState, action: ActionView) -> Decided:
     inventory = state.parts.machines.inventory
     machine = inventory.machine_of(action.machine) if action.machine in inventory else None
     stamp = machine.assigned if machine is not None else None
-    declared = stamp.interruption_penalty + stamp.reclamation_penalty if stamp else 0.0
+    declared = stamp.declared_dollars if stamp else 0.0
     return Decided(
         action.cycle,
         action.kind,

@@ -1,0 +1,1 @@
+"""Money: what machines cost, who pays, and what taking them was declared to cost."""
