@@ -71,6 +71,10 @@ class LivingFleet:
         assert answer.headers["content-type"] == "application/json"
         return dict(answer.json())
 
+    def answers(self, path: str) -> bool:
+        """Below /api/v1; a cycle is in the journal a moment after it ended."""
+        return httpx2.get(f"{self.url}/api/v1{path}", timeout=PATIENCE_SECONDS).is_success
+
     def lasting_need(self) -> str:
         """The name of one that a cluster asks for all the time; others come and go."""
         rows = self.get("/needs?shard=shard-0&cluster=shop")["needs"]

@@ -6,6 +6,7 @@ from bigfleet.web import further_schemas as shapes
 from bigfleet.web.routes.costs import red_flags
 from bigfleet.web.schemas import problems_in
 from tests.rest.living_fleet import LivingFleet
+from tests.shard_system.waiting import until
 
 LISTS = {
     "/pauses": shapes.Pauses,
@@ -33,6 +34,22 @@ def test_costs_add_up_to_the_same_bill_on_every_axis(fleet: LivingFleet, by: str
         total = sum(row[name] for row in found["rows"])
         assert total == pytest.approx(found["totals"][name])
     assert found["totals"]["machines"] > 0
+
+
+async def test_costs_of_a_past_cycle_are_those_that_were_told_then(fleet: LivingFleet) -> None:
+    then = fleet.get("/costs?by=zone")
+    [(shard, cycle)] = then["cycle"].items()
+    epoch = fleet.get("/status")["journal"][shard]["epoch"]
+    past = f"/costs?by=zone&at={epoch}:{cycle}"
+    await until(lambda: fleet.answers(past))
+    later = fleet.get(past)
+    assert problems_in(later, shapes.Costs) == ""
+    assert {name: later[name] for name in ("cycle", "rows", "totals")} == {
+        name: then[name] for name in ("cycle", "rows", "totals")
+    }
+    assert "epoch" in fleet.get(f"/costs?at={epoch + 7}:{cycle}", 404)["error"]
+    assert "no cycle" in fleet.get("/costs?at=99999999", 404)["error"]
+    assert fleet.get("/costs?at=0", 400)["field"] == "at"
 
 
 @pytest.mark.parametrize(

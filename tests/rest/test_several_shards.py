@@ -30,8 +30,11 @@ async def decided_by_several(fleet: LivingFleet) -> tuple[str, dict[str, Rows]]:
 
 
 def cycles_of(fleet: LivingFleet) -> dict[str, str]:
-    shards = fleet.get("/status")["shards"]
-    return {each["shardId"]: f"{each['shardEpoch']}:{each['cycle']}" for each in shards}
+    """One of each shard's, halfway: the last one may not be in the journal yet."""
+    return {
+        shard: f"{kept['epoch']}:{(kept['firstCycle'] + kept['lastCycle']) // 2}"
+        for shard, kept in fleet.get("/status")["journal"].items()
+    }
 
 
 async def test_why_explains_the_decision_of_the_shard_that_is_meant(
@@ -102,3 +105,29 @@ def test_the_decisions_of_a_need_are_those_of_its_shard(three_shards: LivingFlee
         name = quote(f"need/{row['clusterId']}/{row['needId']}")
         told = three_shards.get(f"/why?object={name}&shard=shard-1")
         assert told["shardId"] == "shard-1"
+
+
+@pytest.mark.parametrize("route", ["/costs", "/decisions", "/fleet/map"])
+def test_a_past_cycle_is_that_of_the_shard_that_is_named(
+    three_shards: LivingFleet, route: str
+) -> None:
+    refused = three_shards.get(f"{route}?at=1", 400)
+    assert refused["field"] == "shard"
+    assert all(shard in refused["remedy"] for shard in SHARDS)
+    assert "shard-0" in three_shards.get(f"{route}?at=1&shard=shard-7", 404)["remedy"]
+    assert "epoch" in three_shards.get(f"{route}?at=99:1&shard=shard-1", 404)["error"]
+
+
+def test_costs_and_decisions_up_to_a_past_cycle_are_of_one_shard(three_shards: LivingFleet) -> None:
+    for shard, name in cycles_of(three_shards).items():
+        cycle = int(name.partition(":")[2])
+        costs = three_shards.get(f"/costs?at={name}&shard={shard}")
+        assert costs["cycle"] == {shard: cycle}
+        assert costs["totals"]["machines"] > 0
+        told = three_shards.get(f"/decisions?at={name}&shard={shard}&limit=2")
+        assert {row["shardId"] for row in told["decisions"]} == {shard}
+        assert all(row["cycle"] <= cycle for row in told["decisions"])
+        older = three_shards.get(f"/decisions?at={name}&shard={shard}&before={told['next']}")
+        shown = {row["id"] for row in told["decisions"]}
+        assert older["decisions"]
+        assert not shown & {row["id"] for row in older["decisions"]}

@@ -516,8 +516,8 @@ class ScriptedAdmin(ScriptedWatch):
         self.asked.append(("counterfactual", call))
         return counterfactual_answer.ANSWER
 
-    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
-        self.asked.append(("figures", axes))
+    async def figures(self, axes: Sequence[CostAxis], cycle: int) -> ShardFigures:
+        self.asked.append(("figures", axes, cycle))
         return figures_answer.FIGURES
 
     async def available(self, call: AvailableCall) -> AvailableList:

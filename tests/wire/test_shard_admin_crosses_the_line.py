@@ -202,8 +202,8 @@ CALLS: dict[str, Exchange] = {
         figures_answer.AVAILABLE,
     ),
     "figures": (
-        lambda c: c.figures(axes=[CostAxis.ZONE]),
-        ("figures", (CostAxis.ZONE,)),
+        lambda c: c.figures(axes=[CostAxis.ZONE], cycle=8),
+        ("figures", (CostAxis.ZONE,), 8),
         figures_answer.FIGURES,
     ),
     "events": (

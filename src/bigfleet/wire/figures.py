@@ -27,13 +27,16 @@ FIGURES = RecordCodec(
 )
 
 
-def axes_in(request: pb.GetFiguresRequest) -> tuple[tuple[CostAxis, ...]]:
-    """Raises Rejected where an axis is not one."""
+def figures_asked(request: pb.GetFiguresRequest) -> tuple[tuple[CostAxis, ...], int]:
+    """Raises Rejected where an axis or a cycle is not one."""
     known = {str(axis): axis for axis in CostAxis}
     if odd := [name for name in request.axes if name not in known]:
         text = f"axes: {odd[0][:100]!r} is not one; there are {', '.join(known)}"
         raise Rejected(Code.INVALID_ARGUMENT, text)
-    return (tuple(known[name] for name in request.axes),)
+    if request.cycle < 0:
+        text = f"cycle: {request.cycle} is negative; 0 is the last cycle"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return (tuple(known[name] for name in request.axes), request.cycle)
 
 
 AVAILABLE_CALL = RecordCodec(AvailableCall, pb.ListAvailableRequest, limit=NOT_NEGATIVE)

@@ -61,7 +61,7 @@ from bigfleet.wire import counterfactuals
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
-from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, axes_in
+from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, figures_asked
 from bigfleet.wire.fleet_frames import fleet_frames
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
@@ -189,7 +189,7 @@ class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
-    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures: ...
+    async def figures(self, axes: Sequence[CostAxis], cycle: int) -> ShardFigures: ...
     async def available(self, call: AvailableCall) -> AvailableList: ...
 
 
@@ -550,7 +550,7 @@ class ShardAdminClient(WhatIfClient):
         "why",
     )
     figures = SHARD_ADMIN.read(
-        "GetFigures", pb.GetFiguresRequest, axes_in, ShardAdminHandler.figures, FIGURES
+        "GetFigures", pb.GetFiguresRequest, figures_asked, ShardAdminHandler.figures, FIGURES
     )
     available = SHARD_ADMIN.read(
         "ListAvailable",

@@ -1,6 +1,7 @@
 // A small router over the History API. Filters, sort, selection and time live in the query,
 // so that every view can be linked to, and back and forward work.
-import { useCallback } from "react";
+import { useCallback, useMemo } from "react";
+import { type Moment, parseMoment } from "./moments";
 import { createStore, useStore } from "./store";
 
 export interface Address {
@@ -90,11 +91,14 @@ export function useQueryState(key: string, fallback = ""): [string, (value: stri
   return [value, set];
 }
 
-/** The cycle the page is about: null is now. */
-export function useAt(): number | null {
+/** The moment the page is about: null is now. */
+export function useMoment(): Moment | null {
   const text = useStore(address, (a) => a.query.at ?? "");
-  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+  return useMemo(() => parseMoment(text), [text]);
 }
+
+/** Its cycle, to be shown: it says nothing without its shard. */
+export const useAt = (): number | null => useMoment()?.cycle ?? null;
 
 /** The address of a page, keeping the time that is looked at. */
 export function linkTo(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {

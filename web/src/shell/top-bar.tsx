@@ -5,7 +5,7 @@ import type { Connection } from "../core/connection";
 import { clock, duration } from "../core/format";
 import { helpShown, searchShown } from "../core/keys";
 import { clockAhead, overview, retryNow, useConnection } from "../core/live";
-import { linkTo, setQuery, useAt } from "../core/router";
+import { linkTo, setQuery, useMoment } from "../core/router";
 import { choose, type Settings, settings } from "../core/settings";
 import { useStore } from "../core/store";
 import { useNow } from "../core/time";
@@ -47,14 +47,14 @@ function ConnectionState() {
 }
 
 function TimeState() {
-  const at = useAt();
+  const moment = useMoment();
   const now = useStore(overview);
-  if (at === null) {
+  if (!moment) {
     return now?.cycle ? <span className="time-state" data-tip="The last decided cycle">cycle <b>{now.cycle.toLocaleString("en-US")}</b></span> : <span className="time-state" />;
   }
   return (
     <button type="button" className="time-state past" onClick={() => setQuery({ at: undefined }, { push: true })} data-tip="You look at the past; click, or press l, to return to now">
-      <Icon name="clock" size={14} /> cycle <b>{at.toLocaleString("en-US")}</b> <span className="to-live">Back to live</span>
+      <Icon name="clock" size={14} /> cycle <b>{moment.cycle.toLocaleString("en-US")}</b>{moment.shard && <> of <bdi>{moment.shard}</bdi></>} <span className="to-live">Back to live</span>
     </button>
   );
 }

@@ -5713,6 +5713,9 @@ class GetFiguresRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     AXES_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """A past one of this epoch, read from the journal; 0: the last that ended."""
     @_builtins.property
     def axes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What spending is told by: cluster, type, zone, priority, capacity; none: by all of them."""
@@ -5721,10 +5724,11 @@ class GetFiguresRequest(_message.Message):
         self,
         *,
         axes: _abc.Iterable[_builtins.str] | None = ...,
+        cycle: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["axes", b"axes", "cycle", b"cycle"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5732,7 +5736,9 @@ Global___GetFiguresRequest: _TypeAlias = GetFiguresRequest  # noqa: Y015
 
 @_typing.final
 class GetFiguresResponse(_message.Message):
-    """Of the last finished cycle; counters are since the shard started."""
+    """Of one finished cycle; counters are since the shard started. Of a past cycle only its machines,
+    sorts and spending are known; the rest is empty.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from bigfleet.edge.counts import FAST, Counts, Histogram
 from bigfleet.engine.availability import Availability, availability_of
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.engine.spending import spending_of
 from bigfleet.model.actions import ActionKind
@@ -83,6 +84,28 @@ class Figures:
             durations=tuple(durations_in(counts)),
         )
 
+    async def of_past(self, given: EngineInput, axes: Sequence[CostAxis]) -> ShardFigures:
+        """What the inputs of a cycle tell: machines and money."""
+        sorts, spending = await asyncio.to_thread(_of_snapshot, given.snapshot)
+        return ShardFigures(
+            shard_id=self._state.settings.id,
+            epoch=self._state.epoch,
+            cycle=given.cycle,
+            computed_at=given.at,
+            machines=len(given.snapshot),
+            sessions=0,
+            shortfalls=0,
+            sorts=sorts,
+            spending=tuple(row for row in spending if not axes or row.axis in axes),
+            classes=(),
+            demand_by_bucket={},
+            actions={},
+            proposals_committed=0,
+            proposals_conflicting=0,
+            edges=(),
+            durations=(),
+        )
+
     async def available(self, call: AvailableCall) -> AvailableList:
         finished = self._state.decision_loop.finished
         if finished is None:
@@ -129,6 +152,12 @@ def counted(
             if name == "demand_machines"
         ),
     )
+
+
+def _of_snapshot(snapshot: Snapshot) -> tuple[tuple[MachineSort, ...], list[SpendingRow]]:
+    counts = Counts()
+    measure_machines(counts, snapshot)
+    return tuple(sorts_in(counts)), spending_of(snapshot)
 
 
 def sorts_in(counts: Counts) -> list[MachineSort]:

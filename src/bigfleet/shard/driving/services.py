@@ -316,8 +316,11 @@ class AdminAnswers:
     async def cycle(self, call: CycleCall) -> CycleView:
         return await self._explanations.cycle(call)
 
-    async def figures(self, axes: Sequence[CostAxis]) -> ShardFigures:
-        return await self._feed.figures.now(axes)
+    async def figures(self, axes: Sequence[CostAxis], cycle: int) -> ShardFigures:
+        figures = self._feed.figures
+        if not cycle:
+            return await figures.now(axes)
+        return await figures.of_past(await self._explanations.given(cycle), axes)
 
     async def available(self, call: AvailableCall) -> AvailableList:
         return await self._feed.figures.available(call)

@@ -24,6 +24,7 @@ from bigfleet.web.live.rings import Rings
 from bigfleet.web.live.seen import Seen
 from bigfleet.web.live.statuses import status_of
 from bigfleet.web.members import Members
+from bigfleet.web.past import PastCycle
 from bigfleet.wire.need_documents import NeedDocuments
 from bigfleet.wire.need_listings import NEED_ROW
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -116,18 +117,11 @@ class Live:
         async with self._map_turn:
             return await asyncio.to_thread(self.maps.body, by, self.hub.number, missing)
 
-    async def past_map_body(self, by: By, cycle: int) -> bytes:
-        """Of a cycle of the journal; raises Rejected where no shard has it."""
-        past, problems = FleetMaps(), []
-        for name, client in tuple(self.fleet.shards.items()):
-            try:
-                past.put(name, await loaded_map(client, cycle))
-            except Rejected as problem:
-                problems.append(problem)
-        if problems and not past.shards:
-            raise problems[0]
-        warnings = [each.text for each in problems]
-        return await asyncio.to_thread(past.body, by, 0, warnings)
+    async def past_map_body(self, by: By, past: PastCycle) -> bytes:
+        """Of a shard, as its journal has it; raises Problem."""
+        maps = FleetMaps()
+        maps.put(past.shard, await past.ask(self.fleet, loaded_map))
+        return await asyncio.to_thread(maps.body, by, 0)
 
     # -- ticks -----------------------------------------------------------------------------------
 

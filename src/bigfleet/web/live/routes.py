@@ -17,6 +17,8 @@ from bigfleet.web.live.cost_series import PREFIX
 from bigfleet.web.live.hub import Client, HubFull
 from bigfleet.web.live.live import Live, known_topics
 from bigfleet.web.live.maps import BYS, By
+from bigfleet.web.past import past_cycle
+from bigfleet.web.problems import Problem
 
 #: A comment after so long without an event: proxies close what is silent.
 COMMENT_SECONDS = 15.0
@@ -75,13 +77,13 @@ class LiveRoutes:
         if not found:
             text = f"by: {asked[:40]!r} is none of {', '.join(BYS)}"
             return error(HTTPStatus.BAD_REQUEST, text, field="by", remedy="name one of them")
-        at = request.query_params.get("at", "")
-        if at and not (at.isdecimal() and len(at) < 19):
-            text = f"at: {at[:40]!r} is not the number of a cycle"
-            return error(HTTPStatus.BAD_REQUEST, text, field="at", remedy="such as at=1200")
         [by] = found
-        past = int(at) if at else 0
-        body = await (self.live.past_map_body(by, past) if past else self.live.map_body(by))
+        at, shard = (request.query_params.get(name, "")[:300] for name in ("at", "shard"))
+        try:
+            past = past_cycle(self.live.fleet, at, shard) if at else None
+            body = await (self.live.past_map_body(by, past) if past else self.live.map_body(by))
+        except Problem as problem:
+            return error(problem.status, problem.text, field=problem.field, remedy=problem.remedy)
         headers = {"cache-control": "no-store", "vary": "accept-encoding"}
         packs = "gzip" in request.headers.get("accept-encoding", "")
         if packs and len(body) > _WORTH_PACKING:

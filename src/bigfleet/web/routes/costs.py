@@ -20,9 +20,10 @@ from bigfleet.model.penalties import LABELS, PINNED, UNSPECIFIED, bucket_label
 from bigfleet.web.answers import queried_at
 from bigfleet.web.csv_answers import CSV, FORMAT, csv_answer, wants_csv
 from bigfleet.web.figures import RateMeter, count_of_capacity, figures
-from bigfleet.web.fleet import Fleet
+from bigfleet.web.fleet import Answers, Fleet
 from bigfleet.web.further_schemas import Costs, CostSeriesShape
 from bigfleet.web.operations import JSON, Asked, Operation, Param
+from bigfleet.web.past import past_cycle
 from bigfleet.web.problems import Problem, bad
 from bigfleet.web.routes.shards import DEFAULT_SECONDS, DURATION, MOST_SECONDS, MOST_STEP
 from bigfleet.web.schemas import Finops
@@ -65,7 +66,7 @@ class CostRoutes:
                 remedy = "leave from and to out; /costs/series has the last day"
                 raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, field=name, remedy=remedy)
         as_csv = wants_csv(asked)
-        told = (await figures(self.fleet, (CostAxis(by),))).require()
+        told = await self._figures(CostAxis(by), asked.text("at"), asked.text("shard"))
         rows = [row for each in told.said.values() for row in each.spending]
         listed = spending_by_name(rows)
         if as_csv:
@@ -81,6 +82,13 @@ class CostRoutes:
             **told.head(),
             "queriedAt": queried_at(self.fleet.clock.now()),
         }
+
+    async def _figures(self, by: CostAxis, at: str, shard: str) -> Answers[ShardFigures]:
+        if not at:
+            return (await figures(self.fleet, (by,), shard)).require()
+        past = past_cycle(self.fleet, at, shard)
+        found = await past.ask(self.fleet, lambda client, n: client.figures(axes=(by,), cycle=n))
+        return Answers({past.shard: found}, {})
 
     async def series(self, asked: Asked) -> dict[str, Any] | Response:
         by, as_csv = asked.text("by"), wants_csv(asked)
@@ -277,9 +285,15 @@ def operations(fleet: Fleet) -> list[Operation]:
                 ),
                 Param("from", "Costs of the past are not kept yet."),
                 Param("to", "Costs of the past are not kept yet."),
+                Param("at", "As of a past cycle of one shard, 18231 or 3:18231."),
+                Param("shard", "Only of this shard.", example="shard-0"),
                 FORMAT,
             ),
-            problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE),
+            problems=(
+                HTTPStatus.BAD_REQUEST,
+                HTTPStatus.NOT_FOUND,
+                HTTPStatus.SERVICE_UNAVAILABLE,
+            ),
             media=(JSON, CSV),
             example="/costs?by=zone",
         ),

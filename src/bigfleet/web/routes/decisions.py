@@ -14,13 +14,13 @@ from starlette.routing import Route
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machine_answers import CycleCall, DecisionList, DecisionQuery
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import ActionView, NeedQuery
 from bigfleet.web.answers import queried_at
 from bigfleet.web.decision_documents import decision_document
 from bigfleet.web.fleet import DEADLINE_SECONDS, PAST_SECONDS, Fleet
 from bigfleet.web.further_schemas import CycleShape, Decisions
 from bigfleet.web.operations import Asked, Operation, Param
+from bigfleet.web.past import cycle_in, epoch_of, only_shard, past_cycle
 from bigfleet.web.problems import Problem, bad
 from bigfleet.wire.shard_admin import ShardAdminClient
 
@@ -51,6 +51,9 @@ class DecisionRoutes:
     async def decisions(self, asked: Asked) -> dict[str, Any]:
         limit, only = asked.lenient_number("limit"), asked.text("shard")
         before, after = places_in(asked, "before"), places_in(asked, "after")
+        past = past_cycle(self.fleet, asked.text("at"), only) if asked.text("at") else None
+        if past is not None:
+            only, before = past.shard, before or {past.shard: Place(past.cycle + 1)}
         base = DecisionQuery(
             kinds=_kinds(asked),
             cluster=asked.text("cluster"),
@@ -59,6 +62,8 @@ class DecisionRoutes:
         )
 
         async def look(shard: str, client: ShardAdminClient) -> DecisionList:
+            if past is not None:
+                await epoch_of(client, past.epoch, past.cycle)
             return await _page(client, base, limit, _for(before, shard), _for(after, shard))
 
         seconds = PAST_SECONDS if before or after else DEADLINE_SECONDS
@@ -92,7 +97,7 @@ class DecisionRoutes:
         return keys.pop()
 
     async def cycle(self, asked: Asked) -> dict[str, Any]:
-        shard = asked.text("shard") or self._only_shard()
+        shard = asked.text("shard") or only_shard(self.fleet)
         epoch, number = cycle_in(asked.text("n"))
         status = await self.fleet.ask_one(shard, lambda client: client.status())
         if epoch not in (None, status.epoch):
@@ -115,13 +120,6 @@ class DecisionRoutes:
             **asked.head(),
             "queriedAt": queried_at(self.fleet.clock.now()),
         }
-
-    def _only_shard(self) -> str:
-        shards = list(self.fleet.shards)
-        if len(shards) != 1:
-            text = "shard is missing: each shard counts its own cycles"
-            raise bad("shard", text, f"one of {', '.join(shards)}")
-        return shards[0]
 
 
 async def _page(
@@ -187,26 +185,6 @@ def places_in(asked: Asked, name: str) -> dict[str, Place]:
     return found
 
 
-def cycle_in(text: str, field: str = "n") -> tuple[int | None, int]:
-    """`18231`, or `3:18231`; 0 is the last one."""
-    epoch, colon, number = text.rpartition(":")
-    if not (number.isdecimal() and len(number) < 16) or (colon and not epoch.isdecimal()):
-        raise bad(field, f"{text[:100]!r} is not a cycle; write 18231 or 3:18231")
-    return (int(epoch) if colon else None, int(number))
-
-
-async def epoch_of(client: ShardAdminClient, wanted: int | None, number: int) -> int:
-    """That of the shard; raises Rejected where the cycle is of another, or has yet to come."""
-    status = await client.status()
-    if wanted not in (None, status.epoch):
-        text = f"the shard is in epoch {status.epoch}; its journal has cycles of epoch {wanted}"
-        raise Rejected(Code.OUT_OF_RANGE, text)
-    if number > status.cycle:
-        text = f"no cycle {status.epoch}:{number} yet; the last is {status.epoch}:{status.cycle}"
-        raise Rejected(Code.OUT_OF_RANGE, text)
-    return status.epoch
-
-
 def _kinds(asked: Asked) -> tuple[ActionKind, ...]:
     names = [name for name in asked.text("kind").split(",") if name]
     if odd := [name for name in names if name not in _KINDS]:
@@ -231,6 +209,7 @@ def operations(fleet: Fleet) -> list[Operation]:
             (
                 Param("after", f"Only newer ones; {_PLACE}."),
                 Param("before", f"Only older ones; {_PLACE}."),
+                Param("at", "Only up to this cycle of one shard, 18231 or 3:18231."),
                 Param("kind", f"Only these, with commas between: {', '.join(_KINDS)}."),
                 Param("cluster", "Only of this cluster.", example="shop"),
                 Param("machine", "Only about this machine."),

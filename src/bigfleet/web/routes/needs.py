@@ -15,8 +15,8 @@ from bigfleet.web.answers import json_bytes, queried_at
 from bigfleet.web.fleet import DEADLINE_SECONDS, PAST_SECONDS, Fleet
 from bigfleet.web.need_rows import NeedRowJson
 from bigfleet.web.operations import Asked, Operation, Param
+from bigfleet.web.past import cycle_in
 from bigfleet.web.problems import Problem, bad
-from bigfleet.web.routes.decisions import cycle_in
 from bigfleet.web.schemas import Needs
 from bigfleet.web.shared_work import SharedWork
 from bigfleet.wire.need_documents import listed_needs

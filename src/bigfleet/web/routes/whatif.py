@@ -17,8 +17,8 @@ from bigfleet.web.departures import unless_gone
 from bigfleet.web.fleet import Fleet, not_found
 from bigfleet.web.further_schemas import WhatIfRequest, WhatIfShape
 from bigfleet.web.operations import Asked, Operation
+from bigfleet.web.past import cycle_in, epoch_of
 from bigfleet.web.problems import Problem, bad
-from bigfleet.web.routes.decisions import cycle_in, epoch_of
 from bigfleet.whatif.document import document_of
 from bigfleet.whatif.overlay_file import overlay_of
 from bigfleet.whatif.summing import summed

@@ -33,8 +33,8 @@ from bigfleet.web.fleet import (
 )
 from bigfleet.web.further_schemas import Why
 from bigfleet.web.operations import Asked, Operation, Param
+from bigfleet.web.past import cycle_in, epoch_of
 from bigfleet.web.problems import Problem, bad
-from bigfleet.web.routes.decisions import cycle_in, epoch_of
 from bigfleet.web.routes.machines import nearest
 from bigfleet.wire import counterfactuals
 from bigfleet.wire.explanations import NEED_EXPLANATION

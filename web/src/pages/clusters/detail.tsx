@@ -5,7 +5,8 @@ import * as format from "../../core/format";
 import { useResets } from "../../core/live";
 import { shown } from "../../core/palette";
 import { resourcesText } from "../../core/quantity";
-import { linkTo, objectPath, useAt } from "../../core/router";
+import { askedAt } from "../../core/moments";
+import { linkTo, objectPath, useMoment } from "../../core/router";
 import { useStore } from "../../core/store";
 import type { Decision } from "../../core/types";
 import { Link, NeedStatePill, Pill, StateMark } from "../../ui/basics";
@@ -170,8 +171,8 @@ function HintsCard({ id }: { id: string }) {
 
 function DisruptionsCard({ id }: { id: string }) {
   const version = useResets();
-  const at = useAt();
-  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { cluster: id, kind: "Preempt,Reclaim", limit: DECISIONS_ASKED, before: at === null ? undefined : at + 1 }, { version, every: EVERY });
+  const moment = useMoment();
+  const loaded = useApi<{ decisions: Decision[] }>("/decisions", { cluster: id, kind: "Preempt,Reclaim", limit: DECISIONS_ASKED, ...askedAt(moment) }, { version, every: EVERY });
   return (
     <Card title="Machines taken from it" source={{ route: `/decisions?cluster=${id}&kind=Preempt,Reclaim`, command: `bigfleet why cluster/${id}` }} actions={<Link to={linkTo("/decisions", { cluster: id, kind: "Preempt,Reclaim" })}>All</Link>} flush>
       <View of={loaded} height={110} empty={(data) => (started(data.decisions).length === 0 ? <Empty title="Nothing was taken lately" height={80}><p>{data.decisions.length > 0 ? `Of the last ${format.count(data.decisions.length)} decisions to take a machine from it, rails held all back.` : "Preempted and reclaimed machines appear here."}</p></Empty> : null)}>

@@ -1,10 +1,12 @@
 // What the fleet costs now, and by what: billed dollars and declared ones apart, never added.
-import { API, routeOf, useApi } from "../../core/api";
+import { API, PAST_DEADLINE, type Query, routeOf, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { useResets } from "../../core/live";
 import { categorical, shown } from "../../core/palette";
-import { linkTo, objectPath, useQueryState } from "../../core/router";
+import { askedAt } from "../../core/moments";
+import { linkTo, objectPath, useMoment, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
+import { Scrub } from "../../shell/scrub";
 import { Link, Pill, Segmented } from "../../ui/basics";
 import { Card, Tile } from "../../ui/card";
 import { Chart, Legend, PartsBar, type Series } from "../../ui/charts";
@@ -100,7 +102,7 @@ function Rows({ told, axis }: { told: Costs; axis: Axis }) {
   );
 }
 
-const csvOf = (path: string, query: Record<string, string>): string => routeOf(path, { ...query, format: "csv" });
+const csvOf = (path: string, query: Query): string => routeOf(path, { ...query, format: "csv" });
 
 function Download({ href, what }: { href: string; what: string }) {
   return <a className="button small" href={href} download aria-label={`${what} as CSV`}><Icon name="download" size={14} />CSV</a>;
@@ -168,20 +170,22 @@ function Penalties() {
 export default function CostsPage() {
   const [by, setBy] = useQueryState("by", "cluster");
   const axis = AXES.find((each) => each.value === by)?.value ?? "cluster";
+  const moment = useMoment();
   useStore(shown);
-  const loaded = useApi<Costs>("/costs", { by: axis }, { version: useResets(), every: EVERY });
+  const loaded = useApi<Costs>("/costs", { by: axis, ...askedAt(moment) }, { version: useResets(), every: moment ? undefined : EVERY, deadline: moment ? PAST_DEADLINE : undefined });
   return (
     <div className="costs stack">
       <div className="page-head"><h1>Costs</h1></div>
+      <Scrub loading={loaded.loading} />
       <Tiles told={loaded.data} />
       <div className="costs-axes"><Segmented label="By" options={AXES} value={axis} onChange={setBy} /></div>
-      <Course axis={axis} />
-      <Card title={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} actions={<Download href={csvOf("/costs", { by: axis })} what={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} />} flush>
+      {!moment && <Course axis={axis} />}
+      <Card title={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} actions={<Download href={csvOf("/costs", { by: axis, ...askedAt(moment) })} what={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} />} flush>
         <View of={loaded} height={200} empty={(told) => (told.rows.length === 0 ? <Empty title="No machine exists yet" height={120}><p>Costs appear with the first machine that a provider lists.</p></Empty> : null)}>
           {(told) => <Rows told={told} axis={axis} />}
         </View>
       </Card>
-      <div className="costs-columns"><Penalties /><NotKept /></div>
+      {!moment && <div className="costs-columns"><Penalties /><NotKept /></div>}
     </div>
   );
 }

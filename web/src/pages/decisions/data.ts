@@ -1,6 +1,7 @@
 // Decisions of the past by REST, those of now by the stream, as one list. Following can be paused.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { ApiError, getJson, type Loaded, type Query } from "../../core/api";
+import { ApiError, getJson, type Loaded, PAST_DEADLINE, type Query } from "../../core/api";
+import { askedAt, type Moment, momentText } from "../../core/moments";
 import { useResets, useTopic } from "../../core/live";
 import type { Decision } from "../../core/types";
 import { type Filters, fits, merge } from "./feed";
@@ -33,13 +34,15 @@ export interface Following {
 function queryOf(filters: Filters, more: Query): Query {
   const { kind, cluster, machine, need, shard } = filters;
   const named = need && !need.startsWith("need/") ? `need/${need}` : need;
+  // The shard of a past moment counts: it is among `more`.
   return { kind: kind || undefined, cluster: cluster || undefined, machine: machine || undefined, need: named || undefined, shard: shard || undefined, limit: PAGE, ...more };
 }
 
 const asError = (cause: unknown): ApiError => (cause instanceof ApiError ? cause : new ApiError(String(cause), 0, "/decisions"));
 
-/** `at`: nothing after this cycle, and nothing new. */
-export function useDecisions(filters: Filters, at: number | null, paused: boolean): Following {
+/** `moment`: nothing after this cycle of its shard, and nothing new. */
+export function useDecisions(filters: Filters, moment: Moment | null, paused: boolean): Following {
+  const at = moment && momentText(moment);
   const version = useResets();
   const key = JSON.stringify([filters, at]);
   const wanted = useMemo(() => filters, [key]);
@@ -54,7 +57,7 @@ export function useDecisions(filters: Filters, at: number | null, paused: boolea
     setFeed((before) => (before.key === key ? { ...before, loading: true } : { key, loading: true, loadedAt: 0 }));
     setWaiting([]);
     setOlder({ loading: false });
-    getJson<Answer>("/decisions", queryOf(wanted, { before: at === null ? undefined : at + 1 }), abort.signal).then(
+    getJson<Answer>("/decisions", queryOf(wanted, askedAt(moment)), abort.signal, moment ? PAST_DEADLINE : undefined).then(
       (told) => setFeed({ key, data: { rows: told.decisions, next: told.next, warnings: told.warnings ?? [] }, loading: false, loadedAt: Date.now() }),
       (cause: unknown) => {
         if (!abort.signal.aborted) setFeed((before) => ({ ...before, error: asError(cause), loading: false }));
@@ -91,7 +94,7 @@ export function useDecisions(filters: Filters, at: number | null, paused: boolea
   const olderNow = useCallback(() => {
     if (!next || older.loading) return;
     setOlder({ loading: true });
-    getJson<Answer>("/decisions", queryOf(wanted, { before: next })).then(
+    getJson<Answer>("/decisions", queryOf(wanted, { ...askedAt(moment), before: next }), undefined, PAST_DEADLINE).then(
       (told) => {
         setFeed((before) => (before.key === key && before.data ? { ...before, data: { rows: merge(before.data.rows, told.decisions), next: told.decisions.length > 0 ? told.next : undefined, warnings: told.warnings ?? before.data.warnings } } : before));
         setOlder({ loading: false });

@@ -4,6 +4,7 @@ import { PAST_DEADLINE, useApi } from "../../core/api";
 import { decisionName } from "../../core/decisions";
 import * as format from "../../core/format";
 import { status } from "../../core/live";
+import { momentOf } from "../../core/moments";
 import { linkTo } from "../../core/router";
 import type { Decision, Reason } from "../../core/types";
 import { Button, Command, CopyButton, Link } from "../../ui/basics";
@@ -67,7 +68,7 @@ export function Explanation({ id, row, shard }: { id: string; row?: Decision; sh
         <Command text={whyCommand(name, of)} />
         <CopyButton text={`${window.location.origin}${linkTo("/decisions", { decision: of ? `${name}@${of}` : name })}`} label="Copy link" />
         {known?.machine && <Link to={linkTo("/decisions", { machine: known.machine })}>All about this machine</Link>}
-        {known && <Link to={linkTo("/map", { at: String(known.cycle) })}>Map at cycle {format.count(known.cycle)}</Link>}
+        {known && <Link to={linkTo("/map", { at: momentOf(status.get(), of ?? "", known.cycle) })}>Map at cycle {format.count(known.cycle)}</Link>}
       </div>
     </div>
   );

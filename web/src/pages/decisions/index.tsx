@@ -4,9 +4,10 @@ import { decisionKey, decisionName, isDecision } from "../../core/decisions";
 import * as format from "../../core/format";
 import { useKey } from "../../core/keys";
 import { overview, useStatus } from "../../core/live";
-import { setQuery, useAt, useQueryState } from "../../core/router";
+import { setQuery, useMoment, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
 import type { Decision } from "../../core/types";
+import { Scrub } from "../../shell/scrub";
 import { Button, Chip, Select } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
@@ -127,12 +128,13 @@ function Linked({ wanted, filter }: { wanted: string; filter: string }) {
 
 export default function DecisionsPage() {
   const filters = useFilters();
-  const at = useAt();
+  const moment = useMoment();
+  const at = moment?.cycle ?? null;
   const status = useStatus();
   const shards = useMemo(() => (status?.shards ?? []).map((shard) => shard.shardId).sort(), [status]);
   const [paused, setPaused] = useState(false);
   const [opened] = useQueryState("decision");
-  const following = useDecisions(filters, at, paused);
+  const following = useDecisions(filters, moment, paused);
   const loaded = following.loaded;
   const all = loaded.data?.rows ?? [];
   const rows = useMemo(() => all.filter((row) => fits(row, filters)), [all, filters]);
@@ -167,7 +169,8 @@ export default function DecisionsPage() {
           <Export rows={rows} filters={filters} />
         </div>
       </div>
-      <FilterBar filters={filters} rows={all} shards={shards} />
+      <Scrub loading={loaded.loading} />
+      <FilterBar filters={filters} rows={all} shards={moment ? [] : shards} />
       {wanted && loaded.data && !isLoaded && <Linked wanted={wanted} filter={filters.shard} />}
       <Card
         title={at === null ? "What was decided, newest first" : `What was decided up to cycle ${format.count(at)}`}

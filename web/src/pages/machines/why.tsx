@@ -1,7 +1,8 @@
 // Why this machine is as it is, and why not otherwise: the engine's own answers.
 import { useState } from "react";
 import { useApi } from "../../core/api";
-import { useAt } from "../../core/router";
+import { askedAt, flagsAt } from "../../core/moments";
+import { useMoment } from "../../core/router";
 import { Button, Command, Pill } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
@@ -32,13 +33,11 @@ interface WhyNotAnswer {
   wouldChange?: string[];
 }
 
-const atWords = (at: number | null): string => (at === null ? "" : ` --at ${at}`);
-
 export function WhyCard({ id }: { id: string }) {
-  const at = useAt();
+  const moment = useMoment();
   const [numbers, setNumbers] = useState(false);
-  const command = `bigfleet why machine/${id}${atWords(at)}`;
-  const loaded = useApi<WhyMachine>("/why", { object: `machine/${id}`, at }, { every: at === null ? 10_000 : undefined });
+  const command = `bigfleet why machine/${id}${flagsAt(moment)}`;
+  const loaded = useApi<WhyMachine>("/why", { object: `machine/${id}`, ...askedAt(moment) }, { every: moment === null ? 10_000 : undefined });
   return (
     <Card title="Why it is here" source={{ route: `/why?object=machine/${id}`, command }}>
       <View of={loaded} height={120}>
@@ -70,12 +69,12 @@ function Checks({ checks }: { checks: readonly Check[] }) {
 }
 
 export function WhyNotCard({ id }: { id: string }) {
-  const at = useAt();
+  const moment = useMoment();
   const [text, setText] = useState("");
   const [need, setNeed] = useState("");
   const versus = need ? (need.startsWith("need/") ? need : `need/${need}`) : "";
-  const command = `bigfleet why-not machine/${id}${versus ? ` --for ${versus}` : ""}${atWords(at)}`;
-  const loaded = useApi<WhyNotAnswer>("/why", versus ? { object: `machine/${id}`, versus, at } : { object: `machine/${id}`, not: true, at });
+  const command = `bigfleet why-not machine/${id}${versus ? ` --for ${versus}` : ""}${flagsAt(moment)}`;
+  const loaded = useApi<WhyNotAnswer>("/why", versus ? { object: `machine/${id}`, versus, ...askedAt(moment) } : { object: `machine/${id}`, not: true, ...askedAt(moment) });
   return (
     <Card title={versus ? "Why it does not serve that Need" : "Why it is still here"} source={{ route: `/why?object=machine/${id}&not=true`, command }}>
       <form className="row machine-versus" onSubmit={(event) => { event.preventDefault(); setNeed(text.trim()); }}>

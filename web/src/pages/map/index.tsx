@@ -2,8 +2,9 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { count, plural } from "../../core/format";
 import { serverNow } from "../../core/live";
 import { shown } from "../../core/palette";
-import { setQuery, useAt, useQueryState } from "../../core/router";
+import { setQuery, useMoment, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
+import { Scrub } from "../../shell/scrub";
 import { Button, Chip, Select } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Empty, ErrorNotice, Loading, NotWired, Partial } from "../../ui/states";
@@ -11,7 +12,6 @@ import { MapCanvas } from "./canvas";
 import { columnFor, COLOURINGS, type Colouring, type LegendEntry, legendOf } from "./colours";
 import type { FleetMap } from "./data";
 import { type Grouping, GROUPINGS, type Order, orderOf } from "./layout";
-import { Scrub } from "./scrub";
 import { SelectionBar } from "./selection";
 import { Summary } from "./summary";
 import { type LoadedMap, useFleetMap } from "./use-map";
@@ -76,19 +76,14 @@ function Shown({ loaded, map, order, colouring, onGroup, isPast }: { loaded: Loa
 }
 
 export default function MapPage() {
-  const at = useAt();
-    const [groupText, setGrouping] = useQueryState("by", "zone");
+  const moment = useMoment();
+  const [groupText, setGrouping] = useQueryState("by", "zone");
   const [colourText] = useQueryState("colour", "state");
   const [group] = useQueryState("group");
   const grouping = (GROUPINGS as readonly string[]).includes(groupText) ? (groupText as Grouping) : "zone";
   const colouring = (COLOURINGS as readonly string[]).includes(colourText) ? (colourText as Colouring) : "state";
-  const loaded = useFleetMap(grouping, at);
+  const loaded = useFleetMap(grouping, moment);
   const { map } = loaded;
-  const [notBefore, setNotBefore] = useState(0);
-  const isTooOld = at !== null && !loaded.loading && loaded.error?.unknown === true;
-  useEffect(() => {
-    if (isTooOld) setNotBefore((before) => Math.max(before, (at ?? 0) + 1));
-  }, [isTooOld, at]);
   const order = useMemo(() => (map ? orderOf(map, group) : null), [map, group]);
   const onGroup = useCallback((name: string) => setQuery({ group: name }, { push: true }), []);
 
@@ -102,7 +97,7 @@ export default function MapPage() {
           <Select label="Colour by" value={colouring} onChange={(value) => setQuery({ colour: value === "state" ? undefined : value, only: undefined })} options={COLOURINGS.map((value) => ({ value, text: COLOUR_WORDS[value] }))} />
         </div>
       </div>
-      <Scrub loading={loaded.loading} liveCycle={map?.header.cycle ?? 0} notBefore={notBefore} />
+      <Scrub loading={loaded.loading} />
       {map?.header.warnings && <Partial warnings={map.header.warnings} />}
       {loaded.error && map && <Partial warnings={[`The map could not be loaded again: ${loaded.error.message}`]} />}
       {!map && (loaded.error
@@ -110,7 +105,7 @@ export default function MapPage() {
         : <Loading height={640} lines={6} label="Loading the map" />)}
       {map && order && (map.count === 0
         ? <Empty title="No machines" height={400}><p>A provider's first List makes machines appear: bigfleet providers says how it is.</p></Empty>
-        : <Shown loaded={loaded} map={map} order={order} colouring={colouring} onGroup={onGroup} isPast={at !== null} />)}
+        : <Shown loaded={loaded} map={map} order={order} colouring={colouring} onGroup={onGroup} isPast={moment !== null} />)}
     </div>
   );
 }

@@ -3,7 +3,6 @@ import { ageColumn, legendOf, mix, pixel, priceName, tableOf } from "./colours";
 import { FleetMap, parseMap } from "./data";
 import { layoutOf, orderOf } from "./layout";
 import { around, placesOf, Squares } from "./paint";
-import { cyclesOf, journalRange } from "./journal-range";
 import { totalsOf } from "./totals";
 import { summaryOf } from "./summary-rows";
 import { fleetOf, LEGEND, synthetic } from "./synthetic";
@@ -81,24 +80,4 @@ test("a selection's cost is a bound where the map has only buckets", () => {
 test("a selection's cost is exact where the map has prices", () => {
   const priced = new FleetMap(map.header, new Map([...map.columns, ["priceMicros", new Uint32Array(80).fill(380_000)]]), new Uint32Array(80), new Uint8Array());
   expect(totalsOf(priced, Uint32Array.of(0, 1, 2))).toMatchObject({ machines: 3, isBound: false, dollars: 0.76 });
-});
-
-test("the cycles of a journal are those that every shard keeps", () => {
-  expect(journalRange([{ firstCycle: 10, lastCycle: 90 }, { firstCycle: 20, lastCycle: 80 }])).toEqual({ first: 20, last: 80 });
-  expect(journalRange({ "shard-0": { firstCycle: 3, lastCycle: 9 } })).toEqual({ first: 3, last: 9 });
-  expect(journalRange({ firstCycle: null, lastCycle: null })).toBeNull();
-  expect(journalRange(undefined)).toBeNull();
-});
-
-test("without a journal's range the cycles so far are offered, from where the server did not refuse", () => {
-  const status = { shards: [{ cycle: 90 }, { cycle: 70 }] } as unknown as Parameters<typeof cyclesOf>[0];
-  expect(cyclesOf(status, 0)).toEqual({ first: 1, last: 70 });
-  expect(cyclesOf(status, 41)).toEqual({ first: 41, last: 70 });
-  expect(cyclesOf(status, 70)).toBeNull();
-  expect(cyclesOf(undefined, 0)).toBeNull();
-});
-
-test("a shard that tells it has no journal offers no past", () => {
-  const status = { shards: [{ cycle: 90 }], journal: { "shard-0": { firstCycle: null, lastCycle: null } } } as unknown as Parameters<typeof cyclesOf>[0];
-  expect(cyclesOf(status, 0)).toBeNull();
 });

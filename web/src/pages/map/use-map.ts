@@ -1,6 +1,7 @@
 // Loads the map and keeps it true: live by its changes, or as it was at a past cycle.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, getBytes } from "../../core/api";
+import { askedAt, type Moment, momentText } from "../../core/moments";
 import { orderMapBy, streamOpened, useResets, useTopic } from "../../core/live";
 import { useStore } from "../../core/store";
 import { applyChanges, difference, type FleetMap, type MapEvent, parseMap } from "./data";
@@ -16,7 +17,9 @@ export interface LoadedMap {
 
 const ROUTE = "/fleet/map";
 
-export function useFleetMap(by: string, at: number | null): LoadedMap {
+/** `moment` null: now. */
+export function useFleetMap(by: string, moment: Moment | null): LoadedMap {
+  const at = moment && momentText(moment);
   const [map, setMap] = useState<FleetMap>();
   const [error, setError] = useState<ApiError>();
   const [loading, setLoading] = useState(true);
@@ -35,7 +38,7 @@ export function useFleetMap(by: string, at: number | null): LoadedMap {
     began.current = Date.now();
     setLoading(true);
     performance.mark("map.load");
-    getBytes(ROUTE, { by, at }, abort.signal)
+    getBytes(ROUTE, { by, ...askedAt(moment) }, abort.signal)
       .then((bytes) => {
         const fresh = parseMap(bytes);
         const before = current.current;

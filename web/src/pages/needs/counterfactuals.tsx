@@ -3,7 +3,8 @@ import { useState } from "react";
 import { PAST_DEADLINE, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { resourcesText, unwrapped } from "../../core/quantity";
-import { linkTo, useAt } from "../../core/router";
+import { askedAt } from "../../core/moments";
+import { linkTo, useMoment } from "../../core/router";
 import { Button, Link, Pill } from "../../ui/basics";
 import { Empty, View } from "../../ui/states";
 import { Name } from "../../ui/values";
@@ -54,9 +55,9 @@ function ChangeRow({ change, cycle, rows }: { change: Change; cycle: string | un
 }
 
 export function Counterfactuals({ name, rows }: { name: string; rows: readonly NeedRow[] }) {
-  const at = useAt();
+  const moment = useMoment();
   const [asked, setAsked] = useState(false);
-  const loaded = useApi<Counterfactual>(asked ? "/why" : null, { object: `need/${name}`, counterfactual: 1, at: at ?? undefined }, { deadline: PAST_DEADLINE });
+  const loaded = useApi<Counterfactual>(asked ? "/why" : null, { object: `need/${name}`, counterfactual: 1, ...askedAt(moment) }, { deadline: PAST_DEADLINE });
   if (!asked)
     return (
       <div className="row">

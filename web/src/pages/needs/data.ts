@@ -1,6 +1,6 @@
 // The Needs of one shard or of all of them, kept fresh: asked again when the stream tells of changes.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { ApiError, getJson, type Loaded } from "../../core/api";
+import { ApiError, getJson, type Loaded, PAST_DEADLINE } from "../../core/api";
 import { useResets, useTopic } from "../../core/live";
 import { stillFor } from "../../core/scrolling";
 import { NEED_STATES, type NeedCounts } from "../../core/types";
@@ -23,8 +23,8 @@ export interface NeedQuery {
   state: string;
   source: string;
   limit: number;
-  /** A past cycle; null: now. */
-  at: number | null;
+  /** A past cycle as a route is asked for it; null: now. */
+  at: string | null;
 }
 
 export interface Needs {
@@ -68,7 +68,7 @@ export function joined(lists: readonly NeedList[], failed: readonly string[]): N
 
 async function ask(query: NeedQuery, signal: AbortSignal): Promise<Needs> {
   const { shards, cluster, state, source, limit, at } = query;
-  const asked = shards.map((shard) => getJson<NeedList>("/needs", { shard, cluster: cluster || undefined, state: state || undefined, source: source || undefined, limit, at: at ?? undefined }, signal));
+  const asked = shards.map((shard) => getJson<NeedList>("/needs", { shard, cluster: cluster || undefined, state: state || undefined, source: source || undefined, limit, at: at ?? undefined }, signal, at === null ? undefined : PAST_DEADLINE));
   const told = await Promise.allSettled(asked);
   const lists: NeedList[] = [];
   const failed: string[] = [];

@@ -3,7 +3,8 @@ import { type ReactNode, useId, useMemo } from "react";
 import { PAST_DEADLINE, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { resourcesText, unitsIn, unwrapped } from "../../core/quantity";
-import { linkTo, objectPath, useAt, useQueryState } from "../../core/router";
+import { askedAt, flagsAt } from "../../core/moments";
+import { linkTo, objectPath, useMoment, useQueryState } from "../../core/router";
 import type { Reason } from "../../core/types";
 import { Button, Command, CopyButton, IconButton, Link, NeedStatePill, Pill } from "../../ui/basics";
 import { Drawer } from "../../ui/overlays";
@@ -124,14 +125,15 @@ function Explained({ told, row, rows, numbers, name }: { told: NeedExplanation; 
 }
 
 export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readonly NeedRow[]; onClose: () => void }) {
-  const at = useAt();
+  const moment = useMoment();
+  const at = moment?.cycle ?? null;
   const [show, setShow] = useQueryState("numbers");
   const numbers = show === "1";
   const cluster = name.slice(0, name.lastIndexOf("/"));
   const prefix = name.slice(name.lastIndexOf("/") + 1);
   const listed = rows.find((row) => row.clusterId === cluster && row.needId.startsWith(prefix));
   const news = listed ? `${listed.state} ${listed.reasons?.[0]?.code} ${resourcesText(listed.residualDeficit)}` : "";
-  const loaded = useApi<NeedExplanation>("/why", { object: `need/${name}`, at: at ?? undefined }, { version: at === null ? news : "", deadline: at === null ? undefined : PAST_DEADLINE });
+  const loaded = useApi<NeedExplanation>("/why", { object: `need/${name}`, ...askedAt(moment) }, { version: at === null ? news : "", deadline: at === null ? undefined : PAST_DEADLINE });
   const shard = loaded.data?.shardId;
   const single = useApi<NeedList>(at === null && shard && !listed ? "/needs" : null, { shard, cluster, id: loaded.data?.needId, limit: 1 });
   const known = at === null ? (listed ?? single.data?.needs[0]) : undefined;
@@ -163,7 +165,7 @@ export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readon
         {todo && <Section title="What to do"><ToDo text={todo} /></Section>}
         <div className="row">
           <Button small data-autofocus aria-pressed={numbers} onClick={() => setShow(numbers ? "" : "1")}>{numbers ? "Hide numbers" : "Show numbers"}</Button>
-          <Command text={`bigfleet why need/${whole}${at !== null ? ` --at ${at}` : ""}`} />
+          <Command text={`bigfleet why need/${whole}${flagsAt(moment)}`} />
         </div>
         {notesOf(loaded.data, todo).map((note) => <p key={note} className="needs-note"><Prose text={note} /></p>)}
         {loaded.error?.unknown

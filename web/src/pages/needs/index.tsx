@@ -5,9 +5,11 @@ import * as format from "../../core/format";
 import { useKey } from "../../core/keys";
 import { overview, useStatus } from "../../core/live";
 import { shown, stateColour } from "../../core/palette";
-import { linkTo, navigate, setQuery, useAddress, useAt, useQueryState } from "../../core/router";
+import { cycleName } from "../../core/moments";
+import { linkTo, navigate, setQuery, useAddress, useMoment, useQueryState } from "../../core/router";
 import { useStore } from "../../core/store";
 import { NEED_STATES, type NeedState, type Status } from "../../core/types";
+import { Scrub } from "../../shell/scrub";
 import { Chip, NeedStatePill, Segmented, Select } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
@@ -190,7 +192,8 @@ export const openNeed = (name: string | undefined, query: Readonly<Record<string
 export default function NeedsPage({ params }: PageProps) {
   const filters = useFilters();
   const { query } = useAddress();
-  const at = useAt();
+  const moment = useMoment();
+  const at = moment?.cycle ?? null;
   const live = useStatus();
   // Of a coordinator that no shard has reported to yet, too: the first one may come any time.
   const asking = useApi<Status>(live?.shards.length ? null : "/status", {}, { every: SHARDS_AGAIN });
@@ -198,8 +201,8 @@ export default function NeedsPage({ params }: PageProps) {
   const summary = useStore(overview);
   const shards = useMemo(() => (status?.shards ?? []).map((shard) => shard.shardId).sort(), [status]);
   const [limit, setLimit] = useState(FIRST_ROWS);
-  const asked = filters.shard ? [filters.shard] : shards;
-  const needs = useNeeds({ shards: asked, cluster: filters.cluster, state: filters.states, source: at === null ? filters.source : "", limit, at });
+  const asked = moment?.shard ? [moment.shard] : filters.shard ? [filters.shard] : shards;
+  const needs = useNeeds({ shards: asked, cluster: filters.cluster, state: filters.states, source: at === null ? filters.source : "", limit, at: moment && cycleName(moment) });
   // Without a shard there is no one to ask: what is wrong is that none is known.
   const loaded = asked.length === 0 && asking.error ? { ...needs, error: asking.error, reload: asking.reload } : needs;
   const isShardless = asked.length === 0 && status !== undefined && status !== null;
@@ -237,9 +240,10 @@ export default function NeedsPage({ params }: PageProps) {
     <div className="needs stack">
       <div className="page-head">
         <h1>Needs</h1>
-        <Pickers filters={filters} shards={shards} clusters={clusters} />
+        <Pickers filters={filters} shards={moment ? [] : shards} clusters={clusters} />
       </div>
-      {at !== null && <Partial warnings={[`Cycle ${format.count(at)}, as its journal has it.${loaded.data?.unjudged ? ` Of ${format.plural(loaded.data.unjudged, "Need")} it is not recorded whether their pods ran.` : ""}`]} />}
+      <Scrub loading={loaded.loading} />
+      {at !== null && (loaded.data?.unjudged ?? 0) > 0 && <Partial warnings={[`Of ${format.plural(loaded.data?.unjudged ?? 0, "Need")} it is not recorded whether their pods ran.`]} />}
       <StateChips filters={filters} data={loaded.data} />
       <Card
         title="What clusters ask for"

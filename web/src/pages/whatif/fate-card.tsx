@@ -1,6 +1,7 @@
 // What becomes of machines: groups of them in words, and where they stand on the map.
 import { lazy, Suspense, useState } from "react";
 import * as format from "../../core/format";
+import { parseMoment } from "../../core/moments";
 import { linkTo } from "../../core/router";
 import { Button, Link } from "../../ui/basics";
 import { Card } from "../../ui/card";
@@ -14,20 +15,17 @@ const GROUPS_SHOWN = 12;
 const IDS_SHOWN = 3;
 const SOURCE = { route: "/whatif,/fleet/map?by=zone" };
 
-/** Of the answer's cycle where a past one was asked about; the last one is seconds old. Live too
- * where every shard has a cycle of its own. */
-const numberOf = (base: string): number | null => (base && !base.includes("@") ? Number(base.split(":").at(-1)) : null);
-
 export function Fates({ told, base }: { told: WhatIf; base: string }) {
   const [isShown, setShown] = useState(false);
   const fates = told.fates;
   if (!fates) return null;
+  // Of several cycles, one of each shard, the map shows now.
   const rest = fates.length - GROUPS_SHOWN;
   return (
     <Card title="What becomes of machines" source={SOURCE} flush actions={fates.length > 0 && <Button small icon="map" onClick={() => setShown(!isShown)} aria-expanded={isShown}>{isShown ? "Hide the map" : "Show on the map"}</Button>}>
       {fates.length === 0 ? <Empty title="Every machine is treated as before" height={60} /> : (
         <>
-          {isShown && <div className="whatif-map"><Suspense fallback={<Loading height={340} lines={5} label="Loading the map" />}><FateMap fates={fates} at={numberOf(base)} /></Suspense></div>}
+          {isShown && <div className="whatif-map"><Suspense fallback={<Loading height={340} lines={5} label="Loading the map" />}><FateMap fates={fates} moment={parseMoment(base)} /></Suspense></div>}
           {told.settling && <p className="whatif-note dim">Of the first cycle: later ones act on what the first began.</p>}
           <ul className="whatif-rows">
             {fates.slice(0, GROUPS_SHOWN).map((fate) => (

@@ -1,6 +1,7 @@
 // The fleet map, coloured by what the edits change. Loaded only when someone wants to see it.
 import { useMemo, useState } from "react";
 import * as format from "../../core/format";
+import type { Moment } from "../../core/moments";
 import { shown } from "../../core/palette";
 import { useStore } from "../../core/store";
 import { Button } from "../../ui/basics";
@@ -18,8 +19,8 @@ const NONE = new Uint32Array();
 const isHidden = (entry: LegendEntry): boolean => entry.value === 0;
 const nothing = (): void => undefined;
 
-export default function FateMap({ fates, at }: { fates: readonly Fate[]; at: number | null }) {
-  const { map, error, reload, changed } = useFleetMap("zone", at);
+export default function FateMap({ fates, moment }: { fates: readonly Fate[]; moment: Moment | null }) {
+  const { map, error, reload, changed } = useFleetMap("zone", moment);
   const [group, setGroup] = useState("");
   const theme = useStore(shown);
   const order = useMemo(() => (map ? withoutRacks(orderOf(map, group)) : null), [map, group]);
@@ -43,7 +44,7 @@ export default function FateMap({ fates, at }: { fates: readonly Fate[]; at: num
       </div>
       {map.header.warnings && <Partial warnings={map.header.warnings} />}
       <Partial warnings={notes} title="To know:" />
-      <MapCanvas map={map} order={order} column={column.column} entries={entries} isHidden={isHidden} changed={changed} selection={NONE} onSelect={nothing} onGroup={setGroup} isPast={at !== null} />
+      <MapCanvas map={map} order={order} column={column.column} entries={entries} isHidden={isHidden} changed={changed} selection={NONE} onSelect={nothing} onGroup={setGroup} isPast={moment !== null} />
     </>
   );
 }

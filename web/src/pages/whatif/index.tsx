@@ -13,7 +13,7 @@ import { Icon } from "../../ui/icons";
 import { Empty, ErrorNotice, Loading } from "../../ui/states";
 import { sentenceOf } from "./compare";
 import { AddEdit, EditList, useNames } from "./form";
-import { baseOfAddress, baseOfCycle, commandOf, linesOfAddress, wordsOf } from "./overlay";
+import { baseOfAddress, commandOf, linesOfAddress, pinnedBase, wordsOf } from "./overlay";
 import { Result } from "./result";
 import { axesOfAddress } from "./sweep";
 import { SweepForm } from "./sweep-form";
@@ -37,7 +37,7 @@ function Waiting({ since, onCancel }: { since: number; onCancel: () => void }) {
 
 function Permalink({ run }: { run: Run }) {
   if (!run.asked || !run.told) return null;
-  const pinned = baseOfCycle(run.told.cycle) || run.asked.base;
+  const pinned = pinnedBase(run.asked.base, run.told.cycle);
   const link = window.location.origin + formatAddress("/whatif", { overlay: run.told.overlay.join("\n"), base: pinned || undefined, settle: run.asked.settle ? "1" : undefined, sweep: run.asked.sweep.join("\n") });
   return (
     <dl className="whatif-reproduce">

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { baseOfAddress, baseOfCycle, commandOf, lineOf, linesOfAddress, NEW_DRAFT, wordsOf } from "./overlay";
+import { baseOfAddress, baseOfCycle, commandOf, lineOf, linesOfAddress, NEW_DRAFT, pinnedBase, shardOfBase, wordsOf } from "./overlay";
 
 describe("edits of a form", () => {
   it("become the lines that the command line reads", () => {
@@ -27,6 +27,10 @@ describe("an address", () => {
     expect(baseOfCycle("shard-0 1:2, shard-1 1:3")).toBe("shard-0@1:2,shard-1@1:3");
     expect(baseOfCycle("1:2")).toBe("1:2");
     expect(baseOfCycle("of a file")).toBe("");
+    expect(pinnedBase("", "1:2")).toBe("1:2");
+    expect(pinnedBase("shard-1@2", "1:2")).toBe("shard-1@1:2");
+    expect(pinnedBase("shard-0@2,shard-1@3", "shard-0 1:2, shard-1 1:3")).toBe("shard-0@1:2,shard-1@1:3");
+    expect(["shard-1@2", "1:2", "", "shard-0@2,shard-1@3"].map(shardOfBase)).toEqual(["shard-1", "", "", ""]);
   });
 });
 

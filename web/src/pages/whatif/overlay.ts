@@ -65,8 +65,17 @@ export const baseOfAddress = (query: Readonly<Record<string, string>>): string =
   return BASE.test(text) ? text : "";
 };
 
+/** The only one that is asked, where a base names one; empty: all of them. */
+export const shardOfBase = (base: string): string => (base.includes(",") ? "" : base.slice(0, Math.max(0, base.indexOf("@"))));
+
 /** The base of an answer, such as "3:18231" or "shard-0 3:18231, shard-1 2:977". */
 export const baseOfCycle = (cycle: string): string => baseOfAddress({ base: cycle.replace(/ (?=[\d:]+(,|$))/g, "@").replace(/, /g, ",") });
+
+/** The same cycles again: those of the answer, with the shard where one was asked. */
+export function pinnedBase(asked: string, told: string): string {
+  const [shard, found] = [shardOfBase(asked), baseOfCycle(told)];
+  return (shard && found && !found.includes("@") ? `${shard}@${found}` : found) || asked;
+}
 
 /** A sweep over a past cycle reads its journal: there the command line asks no shard. It asks all
  * shards about their last cycle, or one about another. */

@@ -1,6 +1,7 @@
 // One run of a what-if at a time; a newer one, or Cancel, ends the wait for the one before.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, postJson } from "../../core/api";
+import { shardOfBase } from "./overlay";
 import type { WhatIf } from "./types";
 
 /** A little longer than the server gives its shards: theirs is the better message. */
@@ -34,7 +35,7 @@ export function useRun() {
     const mine = new AbortController();
     abort.current = mine;
     setRun((before) => ({ ...before, asked, error: undefined, cancelled: false, busySince: Date.now() }));
-    const body = { edits: asked.lines, at: asked.base, settle: asked.settle, sweep: asked.sweep, machines: true };
+    const body = { edits: asked.lines, at: asked.base, shard: shardOfBase(asked.base), settle: asked.settle, sweep: asked.sweep, machines: true };
     postJson<WhatIf>("/whatif", body, { signal: mine.signal, deadline: DEADLINE }).then(
       (told) => mine.signal.aborted || setRun({ asked, told, error: undefined, busySince: 0, cancelled: false }),
       (cause: unknown) => {
