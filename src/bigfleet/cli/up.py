@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--size", type=click.Choice(list(SIZES)), default="small", show_default=True,
               help="1,200, 25,000 or 250,000 machines.")  # fmt: skip
+@click.option("--fleet", "file", metavar="FILE", default="",
+              help="The machines and Needs of a fleet file instead of the demo fleet; \"-\" is "
+                   "standard input.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of fleet and workloads.")
 @click.option("--speed", type=click.FloatRange(0.1, 60), default=1.0, show_default=True,
               help="How fast simulated time passes.")  # fmt: skip
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 @document_form("json, yaml: with --headless, one document per cycle and transfer.")
 def up(
     size: str,
+    file: str,
     seed: int,
     speed: float,
     data_dir: Path | None,
@@ -84,6 +88,11 @@ def up(
     its metrics, the provider, the shards, their metrics and the page; a port that is taken is an
     error.
 
+    With --fleet FILE the simulated provider has the machines of the file by their names, labels and
+    prices, and every Need of it becomes pods of its cluster, all from the start: what you would
+    otherwise only plan, you watch. The fleet begins anew: owned machines are Idle, others are to be
+    bought, and the shard decides.
+
     With --shards 3 every zone and every cluster has a shard of its own, and machines move between
     shards: the surge needs machines that only another shard has.
 
@@ -95,6 +104,7 @@ def up(
       bigfleet up --headless --tour --speed 10
       bigfleet up --speed 5 --data-dir ./fleet
       bigfleet up --port-base 17000
+      bigfleet snapshot fleet now.jsonl && bigfleet up --fleet now.jsonl
     """
     import asyncio
 
@@ -111,6 +121,8 @@ def up(
     from bigfleet.up.plans import FleetPlan, why_no_tour
 
     plan = FleetPlan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
+    if file:
+        plan = _of_file(plan, file)
     if port_base is not None:
         plan = plan.on_ports_from(port_base)
     if shards > 1 and provider_addr:
@@ -129,6 +141,25 @@ def up(
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
     except (StartRefused, OSError) as problem:
         raise refuse([str(problem)]) from None
+
+
+def _of_file(plan: "FleetPlan", file: str) -> "FleetPlan":
+    """Ends the command with every problem of the file."""
+    from bigfleet.cli.sources import fleet_from
+    from bigfleet.cli.terminal import refuse_input
+    from bigfleet.model.errors import BadInput
+    from bigfleet.up.file_fleets import file_fleet_of
+
+    given = click.get_current_context().get_parameter_source("size")
+    if given is click.core.ParameterSource.COMMANDLINE:
+        raise click.UsageError("--size is that of the demo fleet; leave it out, or --fleet")
+    if plan.provider_addr:
+        raise click.UsageError("--fleet is for the simulated provider; leave --provider-addr out")
+    try:
+        found = file_fleet_of(fleet_from(file))
+    except BadInput as problem:
+        raise refuse_input(file, problem) from None
+    return replace(plan, machines=found.machines, file=found)
 
 
 @dataclass(frozen=True, slots=True)

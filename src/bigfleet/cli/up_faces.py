@@ -14,7 +14,6 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.pauses import Pause
 from bigfleet.model.shard_views import NeedCounts
-from bigfleet.sim.workloads import CLUSTERS
 from bigfleet.up.lines import (
     document_of,
     line_of,
@@ -28,6 +27,7 @@ from bigfleet.up.reports import CycleReport
 
 #: Between two lines of a shard, in real seconds.
 LINE_SECONDS = 1.0
+_SHOWN_CLUSTERS = 6
 
 
 class Face(Protocol):
@@ -48,13 +48,15 @@ def banner(
     """`how_to_ask`: the verb that asks this fleet in another shell; `page`: empty if none is
     served."""
     where = "simulated fleet" if plan.simulated else f"machines of {plan.provider_addr}"
+    if plan.file is not None:
+        where = "simulated fleet of a file"
     pace = "" if plan.speed == 1 else f", speed {plan.speed:g}"
     return "\n".join(
         (
             f"BigFleet {__version__}   one process, {where}, seed {plan.seed}{pace}",
             *([f"  web          {page}"] if page else []),
             *_addresses(fleet),
-            f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; "
+            f"  fleet        {fleet.machines:,} machines, clusters {_named(plan.clusters)}; "
             "rails on, journal on",
             f"  ask it       {how_to_ask}",
             *_hints(plan),
@@ -62,6 +64,13 @@ def banner(
             f"ready in {ready_seconds:.1f} s",
         )
     )
+
+
+def _named(clusters: tuple[str, ...]) -> str:
+    """A line's worth of them; names come from a file."""
+    shown = plain(", ".join(clusters[:_SHOWN_CLUSTERS]))
+    more = len(clusters) - _SHOWN_CLUSTERS
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _hints(plan: FleetPlan) -> list[str]:

@@ -26,7 +26,9 @@ class Asked:
 
 
 class Demand:
-    def __init__(self) -> None:
+    def __init__(self, classes: Mapping[tuple[str, int], str] = CLASSES) -> None:
+        """`classes`: of work, by cluster and priority."""
+        self.classes = classes
         self._script: _Asked = {}
         #: (cluster, class) -> factor; absent: 1.
         self._factors: dict[tuple[str, str], float] = {}
@@ -41,15 +43,15 @@ class Demand:
     @property
     def factors(self) -> Mapping[tuple[str, str], float]:
         """By cluster and class, of all there are."""
-        return {key: self._factors.get(key, 1.0) for key in CLASSES.values()}
+        return {key: self._factors.get(key, 1.0) for key in self._named()}
 
     def on_script(self, cluster: str, workload: Workload, pods: int) -> None:
         _put(self._script, Asked(cluster, workload, pods))
 
     def set_factor(self, cluster: str, name: str, factor: float) -> None:
         """Raises ValueError, with a sentence, for what cannot be meant."""
-        if (cluster, name) not in CLASSES.values():
-            known = ", ".join("/".join(key) for key in CLASSES.values())
+        if (cluster, name) not in self._named():
+            known = ", ".join("/".join(key) for key in self._named())
             raise ValueError(f"{cluster}/{name} is not a class of work; there are {known}")
         if not 0.0 <= factor <= LARGEST_FACTOR:  # NaN fails every comparison
             raise ValueError(f"factor {factor:g}: write a number from 0 to {LARGEST_FACTOR:g}")
@@ -80,14 +82,17 @@ class Demand:
         self._applied = dict(wanted)
         return gone + changed
 
-    def _factor_of(self, workload: Workload) -> float:
-        known = CLASSES.get(workload.profile.priority)
-        return 1.0 if known is None else self._factors.get(known, 1.0)
+    def _named(self) -> list[tuple[str, str]]:
+        return [(cluster, name) for (cluster, _), name in self.classes.items()]
+
+    def _factor_of(self, cluster: str, workload: Workload) -> float:
+        name = self.classes.get((cluster, workload.profile.priority), "")
+        return self._factors.get((cluster, name), 1.0)
 
     def _scaled(self) -> Iterator[tuple[tuple[str, str], tuple[Workload, int]]]:
         gangs = 0
         for (cluster, name), (workload, pods) in self._script.items():
-            factor = self._factor_of(workload)
+            factor = self._factor_of(cluster, workload)
             if not workload.is_gang:
                 if scaled := round(pods * factor):
                     yield (cluster, name), (workload, scaled)

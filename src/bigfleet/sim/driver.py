@@ -5,7 +5,7 @@ back-off that doubles from half a second to thirty and never hits two clusters a
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import assert_never
 
@@ -20,6 +20,7 @@ from bigfleet.sim.cluster import Cluster
 from bigfleet.sim.demand import Asked, Demand
 from bigfleet.sim.operator import Operator, Rollup, Said
 from bigfleet.sim.script import Change, NodeLoss, WorkloadScale
+from bigfleet.sim.workloads import CLASSES, DAEMON_SETS, DaemonSet
 from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
@@ -177,14 +178,17 @@ class SimClusters:
         tick_seconds: float = TICK_SECONDS,
         changed: Callable[[Change], None] | None = None,
         times: WireTimes | None = None,
+        daemon_sets: Sequence[DaemonSet] = DAEMON_SETS,
+        classes: Mapping[tuple[str, int], str] = CLASSES,
     ) -> None:
         """`addresses`: of its shard, by the name of each cluster. `began_seconds`: how much of the
         script is past; it has happened before the start."""
+        clusters = (Cluster(name, daemon_sets=daemon_sets) for name in addresses)
         self.lines = {
-            name: OperatorLine(Operator(Cluster(name)), address, clock, chance, log, times)
-            for name, address in addresses.items()
+            each.name: OperatorLine(Operator(each), addresses[each.name], clock, chance, log, times)
+            for each in clusters
         }
-        self._demand = Demand()
+        self._demand = Demand(classes)
         self._script = script
         self._next = next(script)
         self._clock = clock

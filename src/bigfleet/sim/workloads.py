@@ -26,12 +26,12 @@ CLUSTERS = (SHOP, ML, BATCH)
 #: Machines with a hardware security module, which only checkout may need and web must leave alone.
 SECURE_KEY = "hardware.bigfleet/security-module"
 
-#: Priority -> the cluster and the name of a class of work.
+#: Classes of work: cluster and priority -> name.
 CLASSES = {
-    1_000_000: (SHOP, "critical"),
-    100_000: (SHOP, "web"),
-    1_000: (ML, "training"),
-    100: (BATCH, "batch"),
+    (SHOP, 1_000_000): "critical",
+    (SHOP, 100_000): "web",
+    (ML, 1_000): "training",
+    (BATCH, 100): "batch",
 }
 
 _ANY_NODE = Requirement.of(INSTANCE_TYPE_KEY, Operator.EXISTS)

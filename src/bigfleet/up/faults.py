@@ -5,8 +5,8 @@ the others stop a part, or come between a cluster and its shard. Each is undone 
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.provider.sim.world.answers import METHODS
@@ -167,9 +167,20 @@ NOT_HERE: Mapping[str, str] = {
 }
 
 
-def fault_named(name: str) -> Fault:
+def faults_of(clusters: Sequence[str]) -> Mapping[str, Fault]:
+    """The same in a fleet of other clusters."""
+    named = replace(_CLUSTER, default=clusters[0], choices=tuple(clusters))
+
+    def here(fault: Fault) -> Fault:
+        arguments = (named if each is _CLUSTER else each for each in fault.arguments)
+        return replace(fault, arguments=tuple(arguments))
+
+    return {name: here(fault) for name, fault in FAULTS.items()}
+
+
+def fault_named(name: str, faults: Mapping[str, Fault] = FAULTS) -> Fault:
     """Raises Rejected."""
-    found = FAULTS.get(name)
+    found = faults.get(name)
     if found is None:
-        raise refused(f"{name[:80]!r} cannot be done here; there are {', '.join(FAULTS)}")
+        raise refused(f"{name[:80]!r} cannot be done here; there are {', '.join(faults)}")
     return found

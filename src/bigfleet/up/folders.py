@@ -19,9 +19,15 @@ _ONLY_SHARD = "shard"
 def claim(folder: Path, plan: FleetPlan) -> None:
     """Writes down which fleet lives here; raises StartRefused where another one does."""
     known = _read(folder)
+    file = plan.file.digest if plan.file is not None else ""
     if known is None:
-        _write(folder, {"machines": plan.machines, "seed": plan.seed, "shards": plan.shards})
+        _write(folder, {**_numbers(plan), **({"file": file} if file else {})})
         return
+    if known.get("file", "") != file:
+        text = "the fleet of another fleet file" if known.get("file") else "a fleet of no file"
+        raise StartRefused(
+            f"{folder} holds {text}; start it with the same --fleet, or name another --data-dir"
+        )
     machines, seed, shards = known["machines"], known["seed"], known["shards"]
     if (machines, seed, shards) != (plan.machines, plan.seed, plan.shards):
         size = next((name for name, count in SIZES.items() if count == machines), str(machines))
@@ -31,6 +37,10 @@ def claim(folder: Path, plan: FleetPlan) -> None:
         )
     if (folder / _ONLY_SHARD).is_dir():
         (folder / _ONLY_SHARD).rename(folder / plan.shard_names[0])
+
+
+def _numbers(plan: FleetPlan) -> dict[str, int]:
+    return {"machines": plan.machines, "seed": plan.seed, "shards": plan.shards}
 
 
 def kept_provider_port(folder: Path) -> int:

@@ -29,7 +29,7 @@ from bigfleet.provider.sim.clocks import ScaledClock
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Change, living_script
-from bigfleet.sim.workloads import CLUSTERS
+from bigfleet.sim.workloads import CLASSES, DAEMON_SETS
 from bigfleet.up.folders import claim
 from bigfleet.up.overdue_pods import OverduePods
 from bigfleet.up.owner_watch import TransferLog
@@ -86,7 +86,7 @@ class LocalFleet:
         #: By name.
         self.shards: dict[str, ShardProcess] = {}
         #: Cluster -> shard, and zone -> shard; without zones, the only shard has all of them.
-        self.shard_of_cluster = dealt(CLUSTERS, plan.shard_names)
+        self.shard_of_cluster = dealt(plan.clusters, plan.shard_names)
         self.shard_of_zone: Mapping[str, str] = {}
         #: By cluster.
         self._overdue: dict[str, OverduePods] = {}
@@ -308,15 +308,20 @@ class LocalFleet:
         )
 
     def _start_clusters(self, folder: Path) -> None:
-        plan, addresses = self.plan, self.addresses
-        self.clusters = SimClusters(
-            {cluster: addresses[shard] for cluster, shard in self.shard_of_cluster.items()},
-            living_script(
+        plan, addresses, file = self.plan, self.addresses, self.plan.file
+        script = (
+            file.script()
+            if file is not None
+            else living_script(
                 plan.seed,
                 plan.size,
                 own=plan.simulated,
                 surge_size=plan.size if plan.shards == 1 else 1.0,
-            ),
+            )
+        )
+        self.clusters = SimClusters(
+            {cluster: addresses[shard] for cluster, shard in self.shard_of_cluster.items()},
+            script,
             self.clock,
             Random(f"{plan.seed}/operators"),
             self._log,
@@ -324,6 +329,9 @@ class LocalFleet:
             tick_seconds=plan.tick_seconds,
             changed=self._changed,
             times=self._wire_times,
+            # A unit of a file may fill a machine: nothing else is to take a part of it.
+            daemon_sets=DAEMON_SETS if file is None else (),
+            classes=CLASSES if file is None else file.classes,
         )
         for shard in self.shards:
             self._watch_pods(shard)

@@ -12,6 +12,8 @@ from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.model.settings import Seconds
 from bigfleet.provider.sim.config import SimConfig
 from bigfleet.shard.settings import ShardSettings
+from bigfleet.sim.workloads import CLUSTERS
+from bigfleet.up.file_fleets import FileFleet
 from bigfleet.up.sizes import SIZES
 from bigfleet.up.zone_assignment import shard_names, zones_of
 
@@ -51,6 +53,8 @@ class FleetPlan:
     provider_addr: str = ""
     #: At most one for each zone of the simulated fleet; one where the provider is another's.
     shards: int = 1
+    #: None: the demo fleet, whose clusters live.
+    file: FileFleet | None = None
     #: Of the first shard; the others have the next ones. 0: any, for each.
     shard_port: int = SHARD_PORT
     metrics_port: int = METRICS_PORT
@@ -93,7 +97,11 @@ class FleetPlan:
     @property
     def zones(self) -> tuple[str, ...]:
         """Of the simulated fleet."""
-        return zones_of(self.preset)
+        return self.file.zones if self.file is not None else zones_of(self.preset)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        return self.file.clusters if self.file is not None else CLUSTERS
 
     @property
     def shard_names(self) -> tuple[str, ...]:
@@ -214,6 +222,8 @@ def why_no_tour(plan: FleetPlan) -> str:
     """Empty: there can be one."""
     if not plan.simulated:
         return "the tour needs the simulated provider; leave --provider-addr out"
+    if plan.file is not None:
+        return "the tour is about the demo fleet; leave --fleet out"
     if plan.shards > 1:
         return "the tour is about one pool; start it with one shard"
     return ""

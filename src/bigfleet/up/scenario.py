@@ -10,9 +10,15 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.sim.demand import LARGEST_FACTOR
-from bigfleet.sim.workloads import CLASSES
 from bigfleet.up.chaos import Chaos, RunningFault
-from bigfleet.up.faults import FAULTS, LONGEST_SECONDS, NOT_HERE, Argument, Fault, fault_named
+from bigfleet.up.faults import (
+    LONGEST_SECONDS,
+    NOT_HERE,
+    Argument,
+    Fault,
+    fault_named,
+    faults_of,
+)
 from bigfleet.up.fleet_watch import FleetWatch
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import why_no_tour
@@ -41,6 +47,7 @@ class Scenario:
         self._listeners: list[Callable[[], None]] = []
         self._began = clock.now()
         self.why_no_tour = why_no_tour(fleet.plan)
+        self._faults = faults_of(fleet.plan.clusters)
         self.chaos = Chaos(fleet, log, self._changed)
         self.driver: TourDriver | None = None
         if not self.why_no_tour:
@@ -83,7 +90,7 @@ class Scenario:
                 raise Rejected(Code.INVALID_ARGUMENT, "end: write the number of a running fault")
             self.chaos.end(number)
             return {"ended": number}
-        fault = fault_named(str(arguments.pop("do", "")))
+        fault = fault_named(str(arguments.pop("do", "")), self._faults)
         seconds = fault.lasting(arguments.pop("seconds", None))
         running = await self.chaos.begin(fault, fault.checked(arguments), seconds)
         return self._running(running)
@@ -115,7 +122,7 @@ class Scenario:
             },
             "controls": {
                 "demand": self._demand(),
-                "faults": [_fault(each) for each in FAULTS.values()],
+                "faults": [_fault(each) for each in self._faults.values()],
                 "running": [self._running(each) for each in self.chaos.running.values()],
                 "notHere": [{"do": name, "why": why} for name, why in NOT_HERE.items()],
             },
@@ -145,8 +152,9 @@ class Scenario:
         }
 
     def _demand(self) -> list[dict[str, Any]]:
-        guided = self._fleet.clusters.demand.is_guided
-        priorities = {key: priority for priority, key in CLASSES.items()}
+        demand = self._fleet.clusters.demand
+        guided = demand.is_guided
+        priorities = {(cluster, name): p for (cluster, p), name in demand.classes.items()}
         return [
             {
                 "cluster": cluster,
@@ -158,7 +166,7 @@ class Scenario:
                 "step": _FACTOR_STEP,
                 "applies": "when the tour is left or has ended" if guided else "now",
             }
-            for (cluster, name), factor in self._fleet.clusters.demand.factors.items()
+            for (cluster, name), factor in demand.factors.items()
         ]
 
     def _running(self, running: RunningFault) -> dict[str, Any]:

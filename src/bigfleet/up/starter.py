@@ -84,7 +84,7 @@ class Starter:
         lasting = plan.data_dir is not None
         config = plan.sim_config()
         server = ProviderServer(
-            SimBackend(config),
+            SimBackend(config, plan.file.preset if plan.file is not None else None),
             SQLiteStore(self.folder / "provider.db", new_id) if lasting else MemoryStore(new_id),
             ProviderOptions(provider=PROVIDER, address=f"127.0.0.1:{port}"),
             chance=Random(f"{plan.seed}/provider"),

@@ -5,8 +5,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from bigfleet.bench.engine.workload import Shape
-from bigfleet.bench.journal.answering import answered, answered_from_the_past, zone_lost
+from bigfleet.bench.engine.workload import EngineWorkload, Shape, scaled
+from bigfleet.bench.journal.answering import (
+    WIDE_CANDIDATES,
+    answered,
+    answered_from_the_past,
+    wide_answered,
+    with_a_wide_need,
+    zone_lost,
+)
 from bigfleet.bench.journal.churning_fleet import ChurningFleet
 from bigfleet.bench.journal.diffing import SCALE as DIFF_SCALE
 from bigfleet.bench.journal.diffing import diffed
@@ -42,11 +49,13 @@ async def measured(given: JournalScale, parts: Collection[str], say: Say) -> lis
     found: list[Measure] = []
     if not {"recording", "questions"}.isdisjoint(parts):
         say(f"{given.shape.name} is built")
-        fleet = ChurningFleet(given.shape.build(given.scale))
+        workload = given.shape.build(given.scale)
+        fleet = ChurningFleet(workload)
         if "recording" in parts:
             found += weighed(fleet, given.cycles, say)
         if "questions" in parts:
             found += _questions(fleet, given.cycles, say)
+            found += _wide_questions(workload, given, say)
     if "living" in parts:
         found += await lived(given.shape, given.scale, given.cycles, QUESTIONS, say)
     if "diff" in parts:
@@ -62,3 +71,10 @@ def _questions(fleet: ChurningFleet, cycles: int, say: Say) -> list[Measure]:
             *zone_lost(fleet, say),
             *answered_from_the_past(fleet, Path(kept, "past"), min(cycles, MOST_PAST), say),
         ]
+
+
+def _wide_questions(workload: EngineWorkload, given: JournalScale, say: Say) -> list[Measure]:
+    wide = with_a_wide_need(workload, scaled(WIDE_CANDIDATES, given.scale))
+    with tempfile.TemporaryDirectory() as kept:
+        cycles = min(given.cycles, MOST_PAST)
+        return wide_answered(ChurningFleet(wide), Path(kept, "wide"), cycles, QUESTIONS, say)

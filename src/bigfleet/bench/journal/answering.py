@@ -5,11 +5,16 @@ before it. The way over a connection is not included.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 from time import perf_counter
 
+import numpy as np
+
+from bigfleet.bench.engine.catalog import ZONES, amounts
+from bigfleet.bench.engine.workload import EngineWorkload, arrival_of, tier_of
 from bigfleet.bench.journal.churning_fleet import SEED, ChurningFleet
 from bigfleet.bench.journal.recording import EPOCH, SHARD, VERSION
 from bigfleet.bench.measures import Measure, Say, percentile
@@ -22,11 +27,68 @@ from bigfleet.journal.history import cycle_at
 from bigfleet.journal.journal_file import JournalFile, JournalLimits
 from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.journal.segments import segments_of
+from bigfleet.model.batches import Offering
+from bigfleet.model.machines import CapacityType, MachineState
+from bigfleet.model.needs import Need
+from bigfleet.model.penalties import bucket_of_dollars
+from bigfleet.model.profiles import Profile
 from bigfleet.whatif.comparing import once
 from bigfleet.whatif.overlay_text import edit_of
 
 #: What-ifs and questions about the past run the engine: as many as a person would wait for.
 FEW = 5
+#: Of the Need that may take any free machine.
+WIDE = "wide"
+#: Other Needs claim some of them: 200,000 are left.
+WIDE_CANDIDATES = 210_000
+
+
+def with_a_wide_need(workload: EngineWorkload, candidates: int) -> EngineWorkload:
+    """One Need more, which comes first and asks for nothing but a little CPU, and as many slots
+    more as it takes until it has so many candidates."""
+    acquirable = (MachineState.IDLE, MachineState.SPECULATIVE)
+    states = [batch.state_of_machine for batch in workload.batches]
+    missing = candidates - sum(int(np.isin(state, acquirable).sum()) for state in states)
+    unit, free = amounts("100m"), bucket_of_dollars(0)
+    offering = Offering(
+        CapacityType.ON_DEMAND, "m6i.large", ZONES[0], (), amounts("2"), price_per_hour=9.0
+    )
+    slots = tier_of(
+        [f"slot-{i}" for i in range(max(0, missing))], MachineState.SPECULATIVE, [offering]
+    )
+    need = Need(WIDE, Profile.of([], (), 2**31 - 1, free, free), amounts("4"), unit, arrival_of(0))
+    return replace(
+        workload, batches=(*workload.batches, slots), needs={**workload.needs, WIDE: [need]}
+    )
+
+
+def wide_answered(
+    fleet: ChurningFleet, directory: Path, cycles: int, questions: int, say: Say
+) -> list[Measure]:
+    """The same questions about a Need with very many candidates."""
+    given, decision = _recorded(fleet, directory, cycles, say)
+    latest, past = [], []
+    for number in range(questions):
+        say(f"question {number + 1} of {questions} about a Need of many candidates asked")
+        latest.append(_seconds(partial(_explain_wide, given, decision)))
+    for number in range(FEW):
+        say(f"question {number + 1} of {FEW} about it in the past asked")
+        past.append(_seconds(partial(_explain_wide_past, directory, given.cycle)))
+    many = f"why a Need with {_explain_wide(given, decision):,} candidates"
+    return [
+        Measure(f"{many}, latest cycle, p95", 1e3 * percentile(latest, 0.95), "ms", 300),
+        Measure(f"{many}, {cycles} cycles after a key frame, p95", percentile(past, 0.95), "s", 3),
+    ]
+
+
+def _explain_wide(given: EngineInput, decision: Decision) -> int:
+    cycle = DecidedCycle(given, decision, f"{EPOCH}:{given.cycle}")
+    return explain_need(cycle, cycle.need_row(WIDE, "")).total_candidates
+
+
+def _explain_wide_past(directory: Path, number: int) -> None:
+    given = _read(directory, number)
+    _explain_wide(given, given.decide())
 
 
 def answered(fleet: ChurningFleet, questions: int, say: Say) -> list[Measure]:
@@ -63,6 +125,20 @@ def answered_from_the_past(
     fleet: ChurningFleet, directory: Path, cycles: int, say: Say
 ) -> list[Measure]:
     """Questions about the last of so many cycles after a key frame: it is read through them."""
+    given, decision = _recorded(fleet, directory, cycles, say)
+    chance = Random(SEED)
+    seconds = []
+    for number, row in enumerate(_rows(decision, FEW, chance)):
+        say(f"question {number + 1} of {FEW} about a past cycle asked")
+        seconds.append(_seconds(partial(_explain_past, directory, given.cycle, row)))
+    name = f"why a Need, {cycles} cycles after a key frame, p95"
+    return [Measure(name, percentile(seconds, 0.95), "s", 3)]
+
+
+def _recorded(
+    fleet: ChurningFleet, directory: Path, cycles: int, say: Say
+) -> tuple[EngineInput, Decision]:
+    """The last of so many cycles after a key frame, all of them in a journal."""
     file = JournalFile(directory, SHARD, EPOCH, VERSION, JournalLimits())
     file.prepare()
     given = fleet.next_input()
@@ -75,19 +151,17 @@ def answered_from_the_past(
         decision = given.decide()
         file.record(FinishedCycle(given, decision), given.at)
     file.close()
-    chance = Random(SEED)
-    seconds = []
-    for number, row in enumerate(_rows(decision, FEW, chance)):
-        say(f"question {number + 1} of {FEW} about a past cycle asked")
-        seconds.append(_seconds(partial(_explain_past, directory, given.cycle, row)))
-    name = f"why a Need, {cycles} cycles after a key frame, p95"
-    return [Measure(name, percentile(seconds, 0.95), "s", 3)]
+    return given, decision
+
+
+def _read(directory: Path, number: int) -> EngineInput:
+    found = cycle_at(segments_of(directory), (EPOCH, number))
+    assert found is not None
+    return found.recorded.given
 
 
 def _explain_past(directory: Path, cycle: int, row: int) -> None:
-    found = cycle_at(segments_of(directory), (EPOCH, cycle))
-    assert found is not None
-    given = found.recorded.given
+    given = _read(directory, cycle)
     _explain(given, given.decide(), row)
 
 

@@ -138,9 +138,11 @@ class SimBackend(Backend):
     driver: Driver
     control: Control
 
-    def __init__(self, config: SimConfig | None = None) -> None:
+    def __init__(self, config: SimConfig | None = None, fleet: Preset | None = None) -> None:
+        """`fleet`: what there is instead of the preset that the settings name."""
         if config is not None:
             self.cfg = config
+        self._fleet = fleet
         self._instances = Instances()
         self._file: TextIO | None = None
         #: Until the first describe the server's records are the truth about hosts.
@@ -163,7 +165,7 @@ class SimBackend(Backend):
 
     async def open(self, ctx: OpenContext) -> None:
         self._store_name = f"-{ctx.incarnation}-"
-        fleet = fleet_of(self.cfg, ctx.seed_count, ctx.offerings)
+        fleet = self._fleet or fleet_of(self.cfg, ctx.seed_count, ctx.offerings)
         rules = rules_of(self.cfg, fleet, ctx.provider, ctx.clock.now())
         substrate = new_substrate(rules, fleet.offerings)
         substrate.faults.selectors |= ctx.fault_selectors

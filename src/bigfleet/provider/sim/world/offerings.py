@@ -130,6 +130,8 @@ class SimOffering:
     #: How many of its slots serve a cluster from the start, and how many clusters share them.
     bound: int = 0
     clusters: int = 1
+    #: Of its slots, in their order; empty: they are numbered.
+    ids: tuple[str, ...] = ()
 
     @property
     def owned(self) -> bool:

@@ -102,9 +102,10 @@ class Supply:
         series = offering.id_prefix or pool.name
         first = self._next_number.get(series, 0)
         stem, digits = id_stem(self.provider, offering)
+        numbers = range(first, first + offering.count)
+        ids = offering.ids or [f"{stem}{n:0{digits}d}" for n in numbers]
         added = [
-            Slot(f"{stem}{n:0{digits}d}", pool, racks[n % len(racks)])
-            for n in range(first, first + offering.count)
+            Slot(name, pool, racks[n % len(racks)]) for name, n in zip(ids, numbers, strict=True)
         ]
         taken = next((slot.id for slot in added if slot.id in self.slots), None)
         if taken is not None:
