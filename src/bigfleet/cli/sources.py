@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bigfleet.journal.history import FoundCycle
     from bigfleet.journal.notes import Ended
     from bigfleet.journal.segments import Segment
-    from bigfleet.model.fleet import Fleet
+    from bigfleet.model.fleet import Costs, Fleet
     from bigfleet.model.machines import Instant
     from bigfleet.model.shard_views import ActionView
 
@@ -82,6 +82,8 @@ class AskedCycle:
     ended: "Ended | None" = None
     #: As it was recorded; None: a fleet file.
     found: "FoundCycle | None" = None
+    #: Of a fleet file; None: a journal does not have them.
+    costs: "Costs | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,8 @@ class Source:
 
         fleet = fleet_from(self.fleet)
         came_from = fleet.provenance
-        return AskedCycle(engine_input_of(fleet), came_from.cycle or "1", came_from.shard)
+        given, name = engine_input_of(fleet), came_from.cycle or "1"
+        return AskedCycle(given, name, came_from.shard, costs=fleet.costs)
 
 
 def takes_source(command: Callable[..., None]) -> Callable[..., None]:

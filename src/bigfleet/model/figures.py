@@ -21,6 +21,8 @@ class CostAxis(StrEnum):
     ZONE = "zone"
     PRIORITY = "priority"
     CAPACITY = "capacity"
+    TEAM = "team"
+    NEED = "need"
 
 
 @dataclass(frozen=True, slots=True)

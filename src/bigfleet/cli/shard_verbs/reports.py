@@ -10,6 +10,7 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs import verifier_report
+from bigfleet.cli.shard_verbs.cost_report import cost
 from bigfleet.cli.shard_verbs.invoices_report import invoices
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
 from bigfleet.cli.shard_verbs.thrash_report import thrash
@@ -38,11 +39,13 @@ def reports() -> None:
       bigfleet reports offerings --reset sim/std-8/a/Spot --reason "stock is back"
       bigfleet reports thrash
       bigfleet reports invoices --month 2026-03
+      bigfleet reports cost --by team
     """
 
 
 reports.add_command(thrash)
 reports.add_command(invoices)
+reports.add_command(cost)
 
 
 @reports.command(short_help="Machines and shortfalls of every shard.")
