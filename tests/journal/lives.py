@@ -1,6 +1,6 @@
 """A fleet that lives: machines take their time, demand changes, machines come and go."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -23,9 +23,9 @@ START = 1_767_225_600 * SECOND
 class LivingFleet:
     """Keeps an inventory and a table of Needs as a shard does: only what changes is written."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, changed: Callable[[Fleet], Fleet] = lambda fleet: fleet) -> None:
         self.chance = Random(seed)
-        fleet = fleet_of_seed(seed)
+        fleet = changed(fleet_of_seed(seed))
         self.simulator = Simulator(replace(fleet, now=START), self.chance)
         self.inventory = Inventory()
         self.needs = NeedsTable()

@@ -66,7 +66,7 @@ class ClosedEngine:
         """Cycles are to be given in their order."""
         recorded = cycle.given
         if self._machines is None or self._recorded is None:
-            self._machines = RecordedMachines(recorded.snapshot, self._latencies)
+            self._machines = self.machines_of(recorded.snapshot)
             self._began = recorded.at
         else:
             elapsed = recorded.at - self._began
@@ -86,6 +86,9 @@ class ClosedEngine:
         self._memory = decision.memory
         self._machines.start(decision, recorded.at - self._began)
         return ClosedCycle(cycle.epoch, given, decision, output_digest(decision).hex())
+
+    def machines_of(self, first: Snapshot) -> RecordedMachines:
+        return RecordedMachines(first, self._latencies)
 
     def decided(self, given: EngineInput) -> Decision:
         return given.decide(workers=self._workers, run_workers=self._run_workers)

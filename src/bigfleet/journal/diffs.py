@@ -25,6 +25,8 @@ _NOTHING = hashlib.sha256().digest()
 
 def with_settings(options: EngineOptions, settings: Mapping[str, str]) -> EngineOptions:
     """Raises ValueError, in words, for a setting that is not known or not readable."""
+    if not settings:
+        return options
     texts = option_texts(options)
     known = sorted(texts.keys() - {"clustersReady"})
     for name in settings:

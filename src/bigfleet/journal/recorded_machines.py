@@ -40,7 +40,7 @@ class RecordedMachines(MovingMachines):
         empty = (then.empty != now.empty) & served & (now.state == state)
         self._set(self._columns.empty, known[empty], now.empty[empty])
         failed = (then.state == _FAILED) | (now.state == _FAILED)
-        self._take_over(after, known[failed & (then.state != now.state)], at)
+        self._fail_or_mend(after, known[failed & (then.state != now.state)], at)
 
     def _realign(self, place: Int64s, after: Snapshot, at: int) -> None:
         new = place < 0
@@ -78,6 +78,9 @@ class RecordedMachines(MovingMachines):
         if len(rows):
             column[rows] = values
             self._snapshot = None
+
+    def _fail_or_mend(self, after: Snapshot, rows: Int64s, at: int) -> None:
+        self._take_over(after, rows, at)
 
     def _take_over(self, after: Snapshot, rows: Int64s, at: int) -> None:
         """These machines are as the record says."""

@@ -80,11 +80,11 @@ def _next_change(
     remembers = any(each.parking or each.reservations for each in (given.memory, decision.memory))
     if decision.action_count or remembers or not machines.are_moving:
         return elapsed + STEP
-    soonest = min(machines.next_due, _next_release(given, elapsed))
+    soonest = min(machines.next_due, next_release(given, elapsed))
     return max(elapsed + STEP, -(-soonest // STEP) * STEP)
 
 
-def _next_release(given: EngineInput, elapsed: int) -> int:
+def next_release(given: EngineInput, elapsed: int) -> int:
     """When the next hold of an Idle machine ends that has not ended yet."""
     if given.now is None:
         return LATER

@@ -2120,6 +2120,290 @@ class ResetOfferingResponse(_message.Message):
 Global___ResetOfferingResponse: _TypeAlias = ResetOfferingResponse  # noqa: Y015
 
 @_typing.final
+class GetIsolatedRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SPLIT_FIELD_NUMBER: _builtins.int
+    HEADROOM_FIELD_NUMBER: _builtins.int
+    SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    UNTIL_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    split: _builtins.str
+    """peak (the default), mean or actual: by what committed machines are divided."""
+    headroom: _builtins.float
+    """What every isolated pool keeps on top of its demand, as a part of it."""
+    since_unix_nanos: _builtins.int
+    """Of the journal, from a time on and until a time; 0: all that is kept."""
+    until_unix_nanos: _builtins.int
+    def __init__(
+        self,
+        *,
+        split: _builtins.str = ...,
+        headroom: _builtins.float = ...,
+        since_unix_nanos: _builtins.int = ...,
+        until_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["headroom", b"headroom", "since_unix_nanos", b"since_unix_nanos", "split", b"split", "until_unix_nanos", b"until_unix_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetIsolatedRequest: _TypeAlias = GetIsolatedRequest  # noqa: Y015
+
+@_typing.final
+class GetIsolatedResponse(_message.Message):
+    """One pool for all clusters, and one for each of them, on the demand of the same journal."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LatenciesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class LatencySamplesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    BEGAN_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    ENDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CYCLES_FIELD_NUMBER: _builtins.int
+    SPLIT_FIELD_NUMBER: _builtins.int
+    HEADROOM_FIELD_NUMBER: _builtins.int
+    SLICE_SECONDS_FIELD_NUMBER: _builtins.int
+    SLICES_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    LATENCIES_FIELD_NUMBER: _builtins.int
+    LATENCY_SAMPLES_FIELD_NUMBER: _builtins.int
+    GAPS_FIELD_NUMBER: _builtins.int
+    CUT_SHORT_FIELD_NUMBER: _builtins.int
+    first: _builtins.str
+    """The first and the last cycle that were compared: 3:18231."""
+    last: _builtins.str
+    began_unix_nanos: _builtins.int
+    ended_unix_nanos: _builtins.int
+    cycles: _builtins.int
+    split: _builtins.str
+    headroom: _builtins.float
+    slice_seconds: _builtins.int
+    cut_short: _builtins.str
+    """Why the rest of what was asked for is missing; empty: nothing is."""
+    @_builtins.property
+    def slices(self) -> _containers.RepeatedCompositeFieldContainer[Global___IsolatedSlice]: ...
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedCompositeFieldContainer[Global___IsolatedCluster]: ...
+    @_builtins.property
+    def latencies(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Measured, of so many machines each; what is not named is assumed."""
+
+    @_builtins.property
+    def latency_samples(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def gaps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is missing in between; it counts for neither side."""
+
+    def __init__(
+        self,
+        *,
+        first: _builtins.str = ...,
+        last: _builtins.str = ...,
+        began_unix_nanos: _builtins.int = ...,
+        ended_unix_nanos: _builtins.int = ...,
+        cycles: _builtins.int = ...,
+        split: _builtins.str = ...,
+        headroom: _builtins.float = ...,
+        slice_seconds: _builtins.int = ...,
+        slices: _abc.Iterable[Global___IsolatedSlice] | None = ...,
+        clusters: _abc.Iterable[Global___IsolatedCluster] | None = ...,
+        latencies: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        latency_samples: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        gaps: _abc.Iterable[_builtins.str] | None = ...,
+        cut_short: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["began_unix_nanos", b"began_unix_nanos", "clusters", b"clusters", "cut_short", b"cut_short", "cycles", b"cycles", "ended_unix_nanos", b"ended_unix_nanos", "first", b"first", "gaps", b"gaps", "headroom", b"headroom", "last", b"last", "latencies", b"latencies", "latency_samples", b"latency_samples", "slice_seconds", b"slice_seconds", "slices", b"slices", "split", b"split"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetIsolatedResponse: _TypeAlias = GetIsolatedResponse  # noqa: Y015
+
+@_typing.final
+class IsolatedSlice(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    POOLED_FIELD_NUMBER: _builtins.int
+    ISOLATED_FIELD_NUMBER: _builtins.int
+    start_unix_nanos: _builtins.int
+    seconds: _builtins.float
+    """Observed."""
+    @_builtins.property
+    def pooled(self) -> Global___IsolatedMeasures: ...
+    @_builtins.property
+    def isolated(self) -> Global___IsolatedMeasures: ...
+    def __init__(
+        self,
+        *,
+        start_unix_nanos: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        pooled: Global___IsolatedMeasures | None = ...,
+        isolated: Global___IsolatedMeasures | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["isolated", b"isolated", "pooled", b"pooled"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["isolated", b"isolated", "pooled", b"pooled", "seconds", b"seconds", "start_unix_nanos", b"start_unix_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IsolatedSlice: _TypeAlias = IsolatedSlice  # noqa: Y015
+
+@_typing.final
+class IsolatedMeasures(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class UnmetEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class WeightedUnmetEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    DOLLARS_FIELD_NUMBER: _builtins.int
+    MACHINE_HOURS_FIELD_NUMBER: _builtins.int
+    BOUGHT_MACHINE_HOURS_FIELD_NUMBER: _builtins.int
+    PREEMPTIONS_FIELD_NUMBER: _builtins.int
+    UNMET_FIELD_NUMBER: _builtins.int
+    WEIGHTED_UNMET_FIELD_NUMBER: _builtins.int
+    dollars: _builtins.float
+    machine_hours: _builtins.float
+    bought_machine_hours: _builtins.float
+    """Those of on-demand and spot machines among them."""
+    preemptions: _builtins.int
+    @_builtins.property
+    def unmet(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """Demand that no configured machine serves, in cores, GiB or pieces, times hours."""
+
+    @_builtins.property
+    def weighted_unmet(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """The same, each Need's times its priority."""
+
+    def __init__(
+        self,
+        *,
+        dollars: _builtins.float = ...,
+        machine_hours: _builtins.float = ...,
+        bought_machine_hours: _builtins.float = ...,
+        preemptions: _builtins.int = ...,
+        unmet: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        weighted_unmet: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bought_machine_hours", b"bought_machine_hours", "dollars", b"dollars", "machine_hours", b"machine_hours", "preemptions", b"preemptions", "unmet", b"unmet", "weighted_unmet", b"weighted_unmet"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IsolatedMeasures: _TypeAlias = IsolatedMeasures  # noqa: Y015
+
+@_typing.final
+class IsolatedCluster(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    COMMITTED_MACHINES_FIELD_NUMBER: _builtins.int
+    MEASURES_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    share: _builtins.float
+    """Of the committed machines."""
+    committed_machines: _builtins.int
+    @_builtins.property
+    def measures(self) -> Global___IsolatedMeasures: ...
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        share: _builtins.float = ...,
+        committed_machines: _builtins.int = ...,
+        measures: Global___IsolatedMeasures | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["measures", b"measures"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "committed_machines", b"committed_machines", "measures", b"measures", "share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IsolatedCluster: _TypeAlias = IsolatedCluster  # noqa: Y015
+
+@_typing.final
 class ListThrashRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -12,6 +12,7 @@ from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs import verifier_report
 from bigfleet.cli.shard_verbs.cost_report import cost
 from bigfleet.cli.shard_verbs.invoices_report import invoices
+from bigfleet.cli.shard_verbs.isolated_report import isolated
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
 from bigfleet.cli.shard_verbs.thrash_report import thrash
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
@@ -40,9 +41,11 @@ def reports() -> None:
       bigfleet reports thrash
       bigfleet reports invoices --month 2026-03
       bigfleet reports cost --by team
+      bigfleet reports isolated --journal data/journal
     """
 
 
+reports.add_command(isolated)
 reports.add_command(thrash)
 reports.add_command(invoices)
 reports.add_command(cost)
