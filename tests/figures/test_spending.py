@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bigfleet.engine import spending
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.spending import spending_of
-from bigfleet.model.figures import OTHERS, CostAxis, SpendingRow
+from bigfleet.model.figures import OTHERS, SPENDING_AXES, CostAxis, SpendingRow
 from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from tests.generated.fleets import fleet_of_seed
 
@@ -89,7 +89,7 @@ def test_every_axis_adds_up_to_the_sum_over_machines(seed: int) -> None:
     machines = [each.machine for each in fleet_of_seed(seed).machines]
     real = [m for m in machines if m.state is not MachineState.SPECULATIVE]
     rows = rows_of(*machines)
-    for axis in CostAxis:
+    for axis in SPENDING_AXES:
         own = [row for row in rows if row.axis is axis]
         assert sum(row.machines for row in own) == len(real)
         billed = math.fsum(m.price_per_hour for m in real)

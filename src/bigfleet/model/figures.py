@@ -25,6 +25,16 @@ class CostAxis(StrEnum):
     NEED = "need"
 
 
+#: Those that `spending_of` tells: the others take the settings of teams, or a decided cycle.
+SPENDING_AXES = (
+    CostAxis.CLUSTER,
+    CostAxis.TYPE,
+    CostAxis.ZONE,
+    CostAxis.PRIORITY,
+    CostAxis.CAPACITY,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MachineSort:
     state: MachineState

@@ -2772,14 +2772,12 @@ class Statement(_message.Message):
     from_priority: _builtins.int
     to_priority: _builtins.int
     interruption_penalty_dollars: _builtins.float
-    """Declared dollars; infinite: pinned."""
     reclamation_penalty_dollars: _builtins.float
     decided_unix_nanos: _builtins.int
     completed_unix_nanos: _builtins.int
     drain_seconds: _builtins.float
     price_per_hour: _builtins.float
     drain_value_dollars: _builtins.float
-    """Billed: what the machine cost while it drained."""
     grace_period_seconds: _builtins.int
     unknown: _builtins.str
     """Why something is not known; empty: everything is."""
@@ -2804,52 +2802,52 @@ class Statement(_message.Message):
         epoch: _builtins.int = ...,
         cycle: _builtins.int = ...,
         index: _builtins.int = ...,
-        from_priority: _builtins.int | None = ...,
-        to_priority: _builtins.int | None = ...,
-        interruption_penalty_dollars: _builtins.float | None = ...,
-        reclamation_penalty_dollars: _builtins.float | None = ...,
+        from_priority: _builtins.int = ...,
+        to_priority: _builtins.int = ...,
+        interruption_penalty_dollars: _builtins.float = ...,
+        reclamation_penalty_dollars: _builtins.float = ...,
         decided_unix_nanos: _builtins.int = ...,
         completed_unix_nanos: _builtins.int = ...,
-        drain_seconds: _builtins.float | None = ...,
-        price_per_hour: _builtins.float | None = ...,
-        drain_value_dollars: _builtins.float | None = ...,
+        drain_seconds: _builtins.float = ...,
+        price_per_hour: _builtins.float = ...,
+        drain_value_dollars: _builtins.float = ...,
         grace_period_seconds: _builtins.int = ...,
         next_best: Global___NextBest | None = ...,
         chain: _abc.Iterable[_builtins.str] | None = ...,
         unknown: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_drain_seconds", b"_drain_seconds", "_drain_value_dollars", b"_drain_value_dollars", "_from_priority", b"_from_priority", "_interruption_penalty_dollars", b"_interruption_penalty_dollars", "_price_per_hour", b"_price_per_hour", "_reclamation_penalty_dollars", b"_reclamation_penalty_dollars", "_to_priority", b"_to_priority", "drain_seconds", b"drain_seconds", "drain_value_dollars", b"drain_value_dollars", "from_need", b"from_need", "from_priority", b"from_priority", "interruption_penalty_dollars", b"interruption_penalty_dollars", "next_best", b"next_best", "price_per_hour", b"price_per_hour", "reclamation_penalty_dollars", b"reclamation_penalty_dollars", "to_need", b"to_need", "to_priority", b"to_priority"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["drain_seconds", b"drain_seconds", "drain_value_dollars", b"drain_value_dollars", "from_need", b"from_need", "from_priority", b"from_priority", "interruption_penalty_dollars", b"interruption_penalty_dollars", "known_drain_seconds", b"known_drain_seconds", "known_drain_value_dollars", b"known_drain_value_dollars", "known_from_priority", b"known_from_priority", "known_interruption_penalty_dollars", b"known_interruption_penalty_dollars", "known_price_per_hour", b"known_price_per_hour", "known_reclamation_penalty_dollars", b"known_reclamation_penalty_dollars", "known_to_priority", b"known_to_priority", "next_best", b"next_best", "price_per_hour", b"price_per_hour", "reclamation_penalty_dollars", b"reclamation_penalty_dollars", "to_need", b"to_need", "to_priority", b"to_priority"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_drain_seconds", b"_drain_seconds", "_drain_value_dollars", b"_drain_value_dollars", "_from_priority", b"_from_priority", "_interruption_penalty_dollars", b"_interruption_penalty_dollars", "_price_per_hour", b"_price_per_hour", "_reclamation_penalty_dollars", b"_reclamation_penalty_dollars", "_to_priority", b"_to_priority", "chain", b"chain", "completed_unix_nanos", b"completed_unix_nanos", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "drain_seconds", b"drain_seconds", "drain_value_dollars", b"drain_value_dollars", "epoch", b"epoch", "from_need", b"from_need", "from_priority", b"from_priority", "grace_period_seconds", b"grace_period_seconds", "id", b"id", "index", b"index", "interruption_penalty_dollars", b"interruption_penalty_dollars", "kind", b"kind", "machine_id", b"machine_id", "next_best", b"next_best", "price_per_hour", b"price_per_hour", "reclamation_penalty_dollars", b"reclamation_penalty_dollars", "to_need", b"to_need", "to_priority", b"to_priority", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chain", b"chain", "completed_unix_nanos", b"completed_unix_nanos", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "drain_seconds", b"drain_seconds", "drain_value_dollars", b"drain_value_dollars", "epoch", b"epoch", "from_need", b"from_need", "from_priority", b"from_priority", "grace_period_seconds", b"grace_period_seconds", "id", b"id", "index", b"index", "interruption_penalty_dollars", b"interruption_penalty_dollars", "kind", b"kind", "known_drain_seconds", b"known_drain_seconds", "known_drain_value_dollars", b"known_drain_value_dollars", "known_from_priority", b"known_from_priority", "known_interruption_penalty_dollars", b"known_interruption_penalty_dollars", "known_price_per_hour", b"known_price_per_hour", "known_reclamation_penalty_dollars", b"known_reclamation_penalty_dollars", "known_to_priority", b"known_to_priority", "machine_id", b"machine_id", "next_best", b"next_best", "price_per_hour", b"price_per_hour", "reclamation_penalty_dollars", b"reclamation_penalty_dollars", "to_need", b"to_need", "to_priority", b"to_priority", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__drain_seconds: _TypeAlias = _typing.Literal["drain_seconds"]  # noqa: Y015
-    _WhichOneofArgType__drain_seconds: _TypeAlias = _typing.Literal["_drain_seconds", b"_drain_seconds"]  # noqa: Y015
-    _WhichOneofReturnType__drain_value_dollars: _TypeAlias = _typing.Literal["drain_value_dollars"]  # noqa: Y015
-    _WhichOneofArgType__drain_value_dollars: _TypeAlias = _typing.Literal["_drain_value_dollars", b"_drain_value_dollars"]  # noqa: Y015
-    _WhichOneofReturnType__from_priority: _TypeAlias = _typing.Literal["from_priority"]  # noqa: Y015
-    _WhichOneofArgType__from_priority: _TypeAlias = _typing.Literal["_from_priority", b"_from_priority"]  # noqa: Y015
-    _WhichOneofReturnType__interruption_penalty_dollars: _TypeAlias = _typing.Literal["interruption_penalty_dollars"]  # noqa: Y015
-    _WhichOneofArgType__interruption_penalty_dollars: _TypeAlias = _typing.Literal["_interruption_penalty_dollars", b"_interruption_penalty_dollars"]  # noqa: Y015
-    _WhichOneofReturnType__price_per_hour: _TypeAlias = _typing.Literal["price_per_hour"]  # noqa: Y015
-    _WhichOneofArgType__price_per_hour: _TypeAlias = _typing.Literal["_price_per_hour", b"_price_per_hour"]  # noqa: Y015
-    _WhichOneofReturnType__reclamation_penalty_dollars: _TypeAlias = _typing.Literal["reclamation_penalty_dollars"]  # noqa: Y015
-    _WhichOneofArgType__reclamation_penalty_dollars: _TypeAlias = _typing.Literal["_reclamation_penalty_dollars", b"_reclamation_penalty_dollars"]  # noqa: Y015
-    _WhichOneofReturnType__to_priority: _TypeAlias = _typing.Literal["to_priority"]  # noqa: Y015
-    _WhichOneofArgType__to_priority: _TypeAlias = _typing.Literal["_to_priority", b"_to_priority"]  # noqa: Y015
+    _WhichOneofReturnType_known_drain_seconds: _TypeAlias = _typing.Literal["drain_seconds"]  # noqa: Y015
+    _WhichOneofArgType_known_drain_seconds: _TypeAlias = _typing.Literal["known_drain_seconds", b"known_drain_seconds"]  # noqa: Y015
+    _WhichOneofReturnType_known_drain_value_dollars: _TypeAlias = _typing.Literal["drain_value_dollars"]  # noqa: Y015
+    _WhichOneofArgType_known_drain_value_dollars: _TypeAlias = _typing.Literal["known_drain_value_dollars", b"known_drain_value_dollars"]  # noqa: Y015
+    _WhichOneofReturnType_known_from_priority: _TypeAlias = _typing.Literal["from_priority"]  # noqa: Y015
+    _WhichOneofArgType_known_from_priority: _TypeAlias = _typing.Literal["known_from_priority", b"known_from_priority"]  # noqa: Y015
+    _WhichOneofReturnType_known_interruption_penalty_dollars: _TypeAlias = _typing.Literal["interruption_penalty_dollars"]  # noqa: Y015
+    _WhichOneofArgType_known_interruption_penalty_dollars: _TypeAlias = _typing.Literal["known_interruption_penalty_dollars", b"known_interruption_penalty_dollars"]  # noqa: Y015
+    _WhichOneofReturnType_known_price_per_hour: _TypeAlias = _typing.Literal["price_per_hour"]  # noqa: Y015
+    _WhichOneofArgType_known_price_per_hour: _TypeAlias = _typing.Literal["known_price_per_hour", b"known_price_per_hour"]  # noqa: Y015
+    _WhichOneofReturnType_known_reclamation_penalty_dollars: _TypeAlias = _typing.Literal["reclamation_penalty_dollars"]  # noqa: Y015
+    _WhichOneofArgType_known_reclamation_penalty_dollars: _TypeAlias = _typing.Literal["known_reclamation_penalty_dollars", b"known_reclamation_penalty_dollars"]  # noqa: Y015
+    _WhichOneofReturnType_known_to_priority: _TypeAlias = _typing.Literal["to_priority"]  # noqa: Y015
+    _WhichOneofArgType_known_to_priority: _TypeAlias = _typing.Literal["known_to_priority", b"known_to_priority"]  # noqa: Y015
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__drain_seconds) -> _WhichOneofReturnType__drain_seconds | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_drain_seconds) -> _WhichOneofReturnType_known_drain_seconds | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__drain_value_dollars) -> _WhichOneofReturnType__drain_value_dollars | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_drain_value_dollars) -> _WhichOneofReturnType_known_drain_value_dollars | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__from_priority) -> _WhichOneofReturnType__from_priority | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_from_priority) -> _WhichOneofReturnType_known_from_priority | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__interruption_penalty_dollars) -> _WhichOneofReturnType__interruption_penalty_dollars | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_interruption_penalty_dollars) -> _WhichOneofReturnType_known_interruption_penalty_dollars | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__price_per_hour) -> _WhichOneofReturnType__price_per_hour | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_price_per_hour) -> _WhichOneofReturnType_known_price_per_hour | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__reclamation_penalty_dollars) -> _WhichOneofReturnType__reclamation_penalty_dollars | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_reclamation_penalty_dollars) -> _WhichOneofReturnType_known_reclamation_penalty_dollars | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__to_priority) -> _WhichOneofReturnType__to_priority | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_to_priority) -> _WhichOneofReturnType_known_to_priority | None: ...
 
 Global___Statement: _TypeAlias = Statement  # noqa: Y015
 
@@ -2869,30 +2867,28 @@ class NextBest(_message.Message):
     """Object name of the machine, or the offering without its provider."""
     text: _builtins.str
     extra_dollars: _builtins.float
-    """Declared dollars more; absent: not known, or pinned."""
     extra_dollars_per_hour: _builtins.float
-    """Billed dollars per hour more, of a purchase."""
     def __init__(
         self,
         *,
         kind: Global___NextBestKind.ValueType = ...,
         what: _builtins.str = ...,
         text: _builtins.str = ...,
-        extra_dollars: _builtins.float | None = ...,
-        extra_dollars_per_hour: _builtins.float | None = ...,
+        extra_dollars: _builtins.float = ...,
+        extra_dollars_per_hour: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_extra_dollars", b"_extra_dollars", "_extra_dollars_per_hour", b"_extra_dollars_per_hour", "extra_dollars", b"extra_dollars", "extra_dollars_per_hour", b"extra_dollars_per_hour"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["extra_dollars", b"extra_dollars", "extra_dollars_per_hour", b"extra_dollars_per_hour", "known_extra_dollars", b"known_extra_dollars", "known_extra_dollars_per_hour", b"known_extra_dollars_per_hour"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_extra_dollars", b"_extra_dollars", "_extra_dollars_per_hour", b"_extra_dollars_per_hour", "extra_dollars", b"extra_dollars", "extra_dollars_per_hour", b"extra_dollars_per_hour", "kind", b"kind", "text", b"text", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["extra_dollars", b"extra_dollars", "extra_dollars_per_hour", b"extra_dollars_per_hour", "kind", b"kind", "known_extra_dollars", b"known_extra_dollars", "known_extra_dollars_per_hour", b"known_extra_dollars_per_hour", "text", b"text", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__extra_dollars: _TypeAlias = _typing.Literal["extra_dollars"]  # noqa: Y015
-    _WhichOneofArgType__extra_dollars: _TypeAlias = _typing.Literal["_extra_dollars", b"_extra_dollars"]  # noqa: Y015
-    _WhichOneofReturnType__extra_dollars_per_hour: _TypeAlias = _typing.Literal["extra_dollars_per_hour"]  # noqa: Y015
-    _WhichOneofArgType__extra_dollars_per_hour: _TypeAlias = _typing.Literal["_extra_dollars_per_hour", b"_extra_dollars_per_hour"]  # noqa: Y015
+    _WhichOneofReturnType_known_extra_dollars: _TypeAlias = _typing.Literal["extra_dollars"]  # noqa: Y015
+    _WhichOneofArgType_known_extra_dollars: _TypeAlias = _typing.Literal["known_extra_dollars", b"known_extra_dollars"]  # noqa: Y015
+    _WhichOneofReturnType_known_extra_dollars_per_hour: _TypeAlias = _typing.Literal["extra_dollars_per_hour"]  # noqa: Y015
+    _WhichOneofArgType_known_extra_dollars_per_hour: _TypeAlias = _typing.Literal["known_extra_dollars_per_hour", b"known_extra_dollars_per_hour"]  # noqa: Y015
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__extra_dollars) -> _WhichOneofReturnType__extra_dollars | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_extra_dollars) -> _WhichOneofReturnType_known_extra_dollars | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__extra_dollars_per_hour) -> _WhichOneofReturnType__extra_dollars_per_hour | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_extra_dollars_per_hour) -> _WhichOneofReturnType_known_extra_dollars_per_hour | None: ...
 
 Global___NextBest: _TypeAlias = NextBest  # noqa: Y015
 
