@@ -1,5 +1,6 @@
 """`bigfleet up` as people and scripts start it: a process of its own, ended by time or by hand."""
 
+import asyncio
 import json
 import os
 import signal
@@ -8,13 +9,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
+from bigfleet.cli.up_page import open_in_browser
 from bigfleet.up.ports import is_free
+from bigfleet.web.page import WebPage
 
 PATIENCE_SECONDS = 60
 
@@ -235,3 +239,17 @@ def test_a_second_shell_finds_the_fleet_and_is_told_when_it_is_gone(tmp_path: Pa
         said, _ = again.communicate(timeout=PATIENCE_SECONDS)
     assert "(in any shell: its context is up)" in said
     assert "No context is used" in asking(tmp_path, "context").stdout
+
+
+def test_a_person_at_a_terminal_sees_the_map_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    async def shown() -> None:
+        open_in_browser(cast(WebPage, SimpleNamespace(port=8080)))
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+    asyncio.run(shown())
+    assert opened == ["http://127.0.0.1:8080/map"]

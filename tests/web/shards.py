@@ -69,11 +69,13 @@ class FakeShard:
         return any(topic in topics for topics, _ in self._watchers)
 
 
-def overview(cycle: int = 9, *, shard: str = "shard-0", **figures: object) -> ShardEvent:
+def overview(
+    cycle: int = 9, *, shard: str = "shard-0", thrash: int = 0, **figures: object
+) -> ShardEvent:
     status = replace(watch_answers.STATUS, shard_id=shard, stuck_pods=0, dry_run=False)
     status = replace(status, journal_error="", journal_degraded=False, cycle=cycle)
     told = replace(figures_answer.FIGURES, shard_id=shard, cycle=cycle, **figures)  # type: ignore[arg-type]
-    return ShardEvent(3, cycle, 10, overview=ShardOverview(status, (), (), told, 0, ("shop",)))
+    return ShardEvent(3, cycle, 10, overview=ShardOverview(status, (), (), told, thrash, ("shop",)))
 
 
 class Watched:

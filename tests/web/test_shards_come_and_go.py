@@ -67,6 +67,22 @@ async def test_all_demand_is_met_only_if_nobody_waits_and_every_shard_was_heard(
         assert [each["code"] for each in told["findings"]] == ["shard.silent"]
 
 
+async def test_what_goes_back_and_forth_is_in_the_sentence_and_ends_the_calm() -> None:
+    shard = FakeShard()
+    async with watched(shard) as page:
+        sentences = []
+        for findings in range(3):
+            shard.put(overview(classes=MET, thrash=findings))
+            await page.advance(1)
+            sentences.append(page.live.overview()["sentence"])
+    assert all(each.startswith("All demand met") for each in sentences)
+    calm, one, two = sentences
+    assert "calm for" in calm
+    assert "machines went back and forth: 1 finding;" in one
+    assert "machines went back and forth: 2 findings;" in two
+    assert "calm" not in one + two
+
+
 async def test_a_shard_that_comes_back_is_followed_again() -> None:
     shard = FakeShard()
     async with watched(shard) as page:

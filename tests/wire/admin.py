@@ -96,6 +96,7 @@ from bigfleet.model.shard_views import (
     ProviderStatus,
     Quarantine,
     QuarantineKind,
+    ReasonCount,
     SessionView,
     ShardStatus,
     StoryEvent,
@@ -419,7 +420,8 @@ EXPLAINED_NEED = NeedExplanation(
     ),
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
-LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
+REASONS = (ReasonCount("keep.order", 90), ReasonCount("rail.paused", 5))
+LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED), 0, REASONS)
 #: A fleet file in lines: longer than one frame.
 FLEET_LINES = (
     b'{"version":1,"kind":"Fleet"}\n',

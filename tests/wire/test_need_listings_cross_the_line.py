@@ -29,7 +29,10 @@ from tests.wire.sessions import ScriptedShard, line_to
 
 @pytest.mark.parametrize(
     "query",
-    [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9", ("pod", "buffer"), 8)],
+    [
+        NeedQuery(),
+        NeedQuery("shop", 7, tuple(NeedState), "n3f9", ("pod", "buffer"), 8, "supply.none", True),
+    ],
     ids=["all", "some"],
 )
 def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { gzipSync } from "node:zlib";
+import { gzipAsync } from "@gfx/zopfli";
 import type { Plugin } from "vite";
 
 const SMALLEST_WORTH_COMPRESSING = 512;
@@ -31,10 +31,10 @@ function digests(root: string): string {
     .join("");
 }
 
-function compressed(content: Buffer): Buffer {
-  const bytes = gzipSync(content, { level: 9 });
-  // The system's number in the header differs from machine to machine: "unknown" everywhere.
-  bytes[9] = 255;
+/** Zopfli's gzip is 3 % smaller than zlib's best (ADR-0016), and the same bytes on every machine. */
+async function compressed(content: Buffer): Promise<Uint8Array> {
+  const bytes = await gzipAsync(content, { numiterations: 15 });
+  bytes[9] = 255; // The system in the header: unknown.
   return bytes;
 }
 
@@ -53,10 +53,10 @@ export function committedFiles(): Plugin {
       // Nothing is painted before the theme is known: no flash of the other one.
       handler: (html) => html.replace('<script type="module"', '<script type="module" blocking="render"'),
     },
-    closeBundle() {
+    async closeBundle() {
       for (const path of filesBelow(out)) {
         const content = readFileSync(path);
-        if (content.length >= SMALLEST_WORTH_COMPRESSING) writeFileSync(`${path}.gz`, compressed(content));
+        if (content.length >= SMALLEST_WORTH_COMPRESSING) writeFileSync(`${path}.gz`, await compressed(content));
       }
       writeFileSync(join(out, "sources.sha256"), digests(root));
     },

@@ -15,6 +15,8 @@ import { Icon } from "./ui/icons";
 import { TooltipLayer } from "./ui/overlays";
 import { Boundary, Empty, Loading, Partial } from "./ui/states";
 
+/** Only `up` has a tour: other pages never fetch it. */
+const TourOffer = lazy(() => import("./pages/scenario/offer"));
 const components = new Map<Page, ComponentType<PageProps>>();
 
 function componentOf(page: Page): ComponentType<PageProps> {
@@ -79,6 +81,7 @@ function NoSuchPage({ path }: { path: string }) {
 
 export function App() {
   const { path } = useAddress();
+  const face = useStatus()?.face;
   const old = isOld(useConnection());
   const at = useAt();
   const found = useMemo(() => pageAt(path), [path]);
@@ -116,6 +119,7 @@ export function App() {
                 {Shown && found ? <Shown params={found.params} /> : <NoSuchPage path={path} />}
               </Suspense>
             </Boundary>
+            {found?.page.tour && at === null && face === "up" && <Boundary what="The tour"><Suspense fallback={null}><TourOffer /></Suspense></Boundary>}
           </main>
           <Footer />
         </div>

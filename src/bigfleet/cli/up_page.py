@@ -87,4 +87,4 @@ def open_in_browser(page: WebPage | None) -> None:
     """Only for a person at a terminal with a display: others would get a browser made of text."""
     seen = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get(_WAYLAND)
     if page is not None and seen and sys.stdout.isatty():
-        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, address_of(page))
+        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, f"{address_of(page)}map")

@@ -200,6 +200,7 @@ class MachineQuery:
     descending: bool = False
     #: What `after_id` was listed by: a number of a state, dollars, nanoseconds, or the text itself.
     after_value: str = ""
+    only_reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +394,15 @@ class NeedQuery:
     sources: tuple[str, ...] = ()
     #: 0: the last finished one; else one of the journal.
     cycle: int = 0
+    #: Only Needs whose first reason has this code; empty: all.
+    reason: str = ""
+    count_reasons: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonCount:
+    code: str
+    needs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +417,9 @@ class NeedListing:
     rows: tuple[NeedRow, ...]
     #: Of the cluster, or of all: in none of the four states, as far as is recorded.
     unjudged: int = 0
+    #: First reasons of the rows that all filters but that of the reason leave; the most frequent
+    #: first. Empty: they were not asked for.
+    reasons: tuple[ReasonCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,9 @@ class MachineViews:
         rows = selected_rows(snapshot, selector)
         if len(selector.states & _MEANT_TOGETHER) == 1:
             rows = rows[self._in_state(snapshot, rows, selector)]
+        if query.only_reserved:
+            reserved = map(snapshot.row_of, self._parts.decision_loop.reservations)
+            rows = np.intersect1d(rows, np.fromiter(reserved, np.int64))
         if query.failed_cause or query.only_pending or query.only_unseen:
             ids, numbers = snapshot.ids, rows.tolist()
             rows = np.array([n for n in numbers if self._matches(ids[n], query)], np.int64)

@@ -368,6 +368,11 @@ class ListedNeedStates(Shape, kw_only=True):
     unjudged: Absent[Count] = UNSET
 
 
+class ReasonCountShape(Shape):
+    code: str
+    needs: Count
+
+
 class Needs(Listed, kw_only=True):
     shard_id: str
     cycle: Count
@@ -378,6 +383,8 @@ class Needs(Listed, kw_only=True):
     #: Rows that the filters leave, before the limit.
     matching_needs: Count
     need_states: ListedNeedStates
+    #: First reasons of all rows that the other filters leave; with `reasons`.
+    need_reasons: Absent[list[ReasonCountShape]] = UNSET
     rebuilding: Absent[bool] = UNSET
 
 

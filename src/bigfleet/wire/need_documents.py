@@ -198,4 +198,6 @@ async def listed_needs(
     if query.cycle and header.unjudged:
         # Some of them may have been met.
         found["needStates"] |= {NeedState.MET.label: None, "unjudged": header.unjudged}
+    if query.count_reasons:
+        found["needReasons"] = [{"code": each.code, "needs": each.needs} for each in header.reasons]
     return found if header.cycle else {**found, "rebuilding": True}, rows

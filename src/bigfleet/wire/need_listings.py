@@ -20,7 +20,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.resources import Resources
-from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow
+from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow, ReasonCount
 from bigfleet.v1alpha1 import capacity_pb2 as capacity
 from bigfleet.v1alpha1 import shardread_pb2 as read
 from bigfleet.wire.cluster_report_records import CUT
@@ -160,6 +160,9 @@ NEED_QUERY = RecordCodec(
 )
 
 
+REASON_COUNT = RecordCodec(ReasonCount, pb.ReasonCount)
+
+
 def need_query_message(query: NeedQuery = _EVERY_NEED) -> pb.ListNeedsRequest:
     message = NEED_QUERY.message(query)
     message.rows_per_frame = ROWS_PER_FRAME
@@ -182,6 +185,7 @@ def need_listing(header: pb.ListNeedsHeader, rows: tuple[NeedRow, ...]) -> NeedL
         header.matching,
         rows,
         header.unjudged,
+        REASON_COUNT.records(header.reasons),
     )
 
 
@@ -193,6 +197,7 @@ def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:
         counts=NEED_COUNTS.message(listing.counts),
         matching=listing.matching,
         unjudged=listing.unjudged,
+        reasons=REASON_COUNT.messages(listing.reasons),
     )
 
 

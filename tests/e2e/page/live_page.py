@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 #: A page that takes longer does not come.
 PATIENCE_SECONDS = 180.0
 _MOST_LINES = 200
-_DEADLINE_SECONDS = 30.0
+_DEADLINE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,11 @@ class LivePage:
 
 
 @contextmanager
-def served(folder: Path, *words: str) -> Iterator[LivePage]:
-    """Ready: every shard has decided, and the page answers."""
+def served(folder: Path, *words: str, tour: bool = False) -> Iterator[LivePage]:
+    """Ready: every shard has decided, and the page answers.
+
+    `tour`: it is offered; else it is left, as it would play by itself beside an open page.
+    """
     program = "from bigfleet.cli.main import main; main()"
     command = [sys.executable, "-c", program, "up", "--headless", *words]
     # Of its own: contexts and temporary files of a person who works here stay as they are.
@@ -73,7 +76,10 @@ def served(folder: Path, *words: str) -> Iterator[LivePage]:
             assert ready.wait(PATIENCE_SECONDS), "".join(lines)
             assert process.poll() is None, "".join(lines)
             [address] = banner
-            yield LivePage(address, process, lines)
+            page = LivePage(address, process, lines)
+            if not tour and page.get("/scenario")["tour"]["available"]:
+                page.post("/scenario", {"do": "leave"})
+            yield page
         finally:
             process.terminate()
             try:

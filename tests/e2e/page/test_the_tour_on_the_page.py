@@ -18,10 +18,10 @@ _TRIES = 3
 _OVER = re.compile("reached|failed")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_every_beat_of_the_tour_comes_about(tmp_path: Path, browser: Browser) -> None:
     require_browser()
-    with served(tmp_path, "--seed", "1", "--speed", "10") as fleet:
+    with served(tmp_path, "--seed", "1", "--speed", "10", tour=True) as fleet:
         async with watching(browser, fleet.address) as page:
             tab = page.tab
             await page.open("/scenario")
@@ -34,6 +34,29 @@ async def test_every_beat_of_the_tour_comes_about(tmp_path: Path, browser: Brows
             await expect(tab.get_by_text("beat 12 of 12, ended")).to_be_visible()
             assert await page.overflow() <= 0
             page.expect_no_more_than_failures()
+
+
+async def test_the_tour_is_offered_on_the_map_and_the_overview(
+    tmp_path: Path, browser: Browser
+) -> None:
+    require_browser()
+    with served(tmp_path, "--seed", "1", "--speed", "10", tour=True) as fleet:
+        async with watching(browser, fleet.address) as page:
+            tab = page.tab
+            await page.open("/map")
+            card = tab.get_by_role("region", name="Tour")
+            await expect(card).to_contain_text("One pool")
+            # No input: it begins by itself, after the 20 s that it counts down.
+            await expect(card).to_contain_text("Plays by itself in")
+            await expect(card).to_contain_text("2 of 12", timeout=_BEAT_MS)
+            assert await page.axe() == []
+            await page.open("/")
+            await expect(card).to_contain_text("of 12")
+            await card.get_by_role("button", name="Next").click()
+            await card.get_by_role("button", name="Leave the tour").click()
+            await expect(card).to_have_count(0)
+            assert fleet.get("/scenario")["tour"]["status"] == "left"
+            page.expect_quiet()
 
 
 async def _expect_reached(beat: Locator, repeat: Locator) -> None:

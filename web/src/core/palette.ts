@@ -1,5 +1,5 @@
 // Colours of machine states (product.md 5.6), for the style sheet and for the canvas alike.
-// Each keeps 3:1 against the card it is drawn on (palette.test.ts); never colour alone: every
+// Each keeps 3:1 against the card it is drawn on (styles/contrast.test.ts); never colour alone: every
 // state has a letter code, and the map has patterns.
 import { settings } from "./settings";
 import { createStore } from "./store";
@@ -27,7 +27,7 @@ export const PALETTES: Record<PaletteName, { light: Colours; dark: Colours }> = 
       Configured: "#37b56d", Draining: "#f5893d", Deleting: "#ab7a59", Failed: "#f2555f",
     },
   },
-  // After Okabe and Ito: told apart with every common kind of colour blindness, also by lightness.
+  // After Okabe and Ito, whose colours differ in lightness too.
   "colour-blind": {
     light: {
       Speculative: "#8b8f96", Creating: "#3197cd", Idle: "#0067a5", Configuring: "#b98500",

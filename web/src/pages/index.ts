@@ -16,12 +16,14 @@ export interface Page {
   paths: readonly string[];
   /** Shows any cycle of the journal (`useAt`), not only now. */
   past?: boolean;
+  /** In `up` the tour is offered here too. */
+  tour?: boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
 export const PAGES: readonly Page[] = [
-  { title: "Overview", icon: "overview", key: "o", paths: ["/"], load: () => import("./overview") },
-  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], past: true, load: () => import("./map") },
+  { title: "Overview", icon: "overview", key: "o", paths: ["/"], tour: true, load: () => import("./overview") },
+  { title: "Fleet map", icon: "map", key: "m", paths: ["/map"], past: true, tour: true, load: () => import("./map") },
   { title: "Needs", icon: "needs", key: "n", paths: ["/needs", "/needs/:name"], past: true, load: () => import("./needs") },
   { title: "Decisions", icon: "decisions", key: "d", paths: ["/decisions"], past: true, load: () => import("./decisions") },
   { title: "Machines", icon: "machines", key: "a", paths: ["/machines", "/machines/:id"], load: () => import("./machines") },

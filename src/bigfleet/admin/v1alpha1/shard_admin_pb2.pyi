@@ -873,6 +873,8 @@ class ListNeedsRequest(_message.Message):
     SOURCES_FIELD_NUMBER: _builtins.int
     ROWS_PER_FRAME_FIELD_NUMBER: _builtins.int
     CYCLE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    COUNT_REASONS_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
@@ -883,6 +885,10 @@ class ListNeedsRequest(_message.Message):
     """More than 1: rows come in `needs`, so many at a time, 256 at most."""
     cycle: _builtins.int
     """0: the last finished one; else one of the journal."""
+    reason: _builtins.str
+    """Only Needs with this code as their first reason, such as supply.none; empty: all."""
+    count_reasons: _builtins.bool
+    """Whether the header counts first reasons."""
     @_builtins.property
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
@@ -901,10 +907,12 @@ class ListNeedsRequest(_message.Message):
         sources: _abc.Iterable[_builtins.str] | None = ...,
         rows_per_frame: _builtins.int = ...,
         cycle: _builtins.int = ...,
+        reason: _builtins.str = ...,
+        count_reasons: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "cycle", b"cycle", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "rows_per_frame", b"rows_per_frame", "sources", b"sources", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "count_reasons", b"count_reasons", "cycle", b"cycle", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "reason", b"reason", "rows_per_frame", b"rows_per_frame", "sources", b"sources", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -950,6 +958,7 @@ class ListNeedsHeader(_message.Message):
     COUNTS_FIELD_NUMBER: _builtins.int
     MATCHING_FIELD_NUMBER: _builtins.int
     UNJUDGED_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     """0: nothing was computed yet."""
     computed_at_unix_nanos: _builtins.int
@@ -961,6 +970,10 @@ class ListNeedsHeader(_message.Message):
     """Of the cluster or of all, in a past cycle: whether they were met is not recorded."""
     @_builtins.property
     def counts(self) -> Global___NeedCounts: ...
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReasonCount]:
+        """Where they were asked for: of all rows that states, id and sources leave, the most frequent first."""
+
     def __init__(
         self,
         *,
@@ -970,14 +983,37 @@ class ListNeedsHeader(_message.Message):
         counts: Global___NeedCounts | None = ...,
         matching: _builtins.int = ...,
         unjudged: _builtins.int = ...,
+        reasons: _abc.Iterable[Global___ReasonCount] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "counts", b"counts", "cycle", b"cycle", "matching", b"matching", "total_needs", b"total_needs", "unjudged", b"unjudged"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "counts", b"counts", "cycle", b"cycle", "matching", b"matching", "reasons", b"reasons", "total_needs", b"total_needs", "unjudged", b"unjudged"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListNeedsHeader: _TypeAlias = ListNeedsHeader  # noqa: Y015
+
+@_typing.final
+class ReasonCount(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
+    code: _builtins.str
+    needs: _builtins.int
+    def __init__(
+        self,
+        *,
+        code: _builtins.str = ...,
+        needs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "needs", b"needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReasonCount: _TypeAlias = ReasonCount  # noqa: Y015
 
 @_typing.final
 class NeedRow(_message.Message):
@@ -1084,6 +1120,7 @@ class ListMachinesRequest(_message.Message):
     SORT_FIELD_NUMBER: _builtins.int
     DESCENDING_FIELD_NUMBER: _builtins.int
     AFTER_VALUE_FIELD_NUMBER: _builtins.int
+    ONLY_RESERVED_FIELD_NUMBER: _builtins.int
     failed_cause: _builtins.str
     only_pending: _builtins.bool
     only_unseen: _builtins.bool
@@ -1098,6 +1135,8 @@ class ListMachinesRequest(_message.Message):
     descending: _builtins.bool
     after_value: _builtins.str
     """With after_id, in another order than by name: what the machine was listed by."""
+    only_reserved: _builtins.bool
+    """Only those that wait for the Need they are reserved for."""
     @_builtins.property
     def selector(self) -> _common_pb2.MachineSelector: ...
     def __init__(
@@ -1113,10 +1152,11 @@ class ListMachinesRequest(_message.Message):
         sort: _builtins.str = ...,
         descending: _builtins.bool = ...,
         after_value: _builtins.str = ...,
+        only_reserved: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["selector", b"selector"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "after_value", b"after_value", "descending", b"descending", "failed_cause", b"failed_cause", "limit", b"limit", "only_pending", b"only_pending", "only_unseen", b"only_unseen", "rows_per_frame", b"rows_per_frame", "selector", b"selector", "sort", b"sort"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "after_value", b"after_value", "descending", b"descending", "failed_cause", b"failed_cause", "limit", b"limit", "only_pending", b"only_pending", "only_reserved", b"only_reserved", "only_unseen", b"only_unseen", "rows_per_frame", b"rows_per_frame", "selector", b"selector", "sort", b"sort"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

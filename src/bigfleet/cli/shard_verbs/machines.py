@@ -242,15 +242,16 @@ def reservations(connection: Connection, source: Source) -> None:
     """
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machines_in, reservation_listing
+    from bigfleet.model.shard_views import MachineQuery
 
     if _is_recorded(source):
         from bigfleet.cli.shard_verbs.recorded_lists import recorded_machines
-        from bigfleet.model.shard_views import MachineQuery
 
         recorded, _ = recorded_machines(source, MachineQuery())
         write_listing(connection, reservation_listing(machines_in(recorded), {}))
         return
-    answers = ask_fleet(connection, lambda shard: shard.admin.machines())
+    query = MachineQuery(only_reserved=True)
+    answers = ask_fleet(connection, lambda shard: shard.admin.machines(query))
     found = machines_in(answers.said)
     write_listing(connection, reservation_listing(found, answers.document()))
     answers.leave_partial(connection)

@@ -30,7 +30,7 @@ def recorded_needs(source: Source, query: "NeedQuery") -> "dict[str, NeedListing
         raise click.exceptions.Exit(EXIT_NOT_FOUND)
     states = _states(cycle, source, asked)
     ledger = NeedsLedger(cycle.decision, given.cycle, given.at, states, cycle.facts, is_past=True)
-    listing = ledger.listing(query.cluster, query.limit, query.states, query.id_prefix)
+    listing = ledger.answer(query)
     return {asked.shard: listing}
 
 

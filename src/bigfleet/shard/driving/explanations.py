@@ -224,7 +224,7 @@ def _past_needs(cycle: DecidedCycle, past: _Past, query: NeedQuery) -> NeedListi
         raise Rejected(Code.OUT_OF_RANGE, f"cycle {query.cycle}: {problem}") from None
     given = cycle.given
     ledger = NeedsLedger(cycle.decision, given.cycle, given.at, states, cycle.facts, is_past=True)
-    return ledger.listing(query.cluster, query.limit, query.states, query.id_prefix)
+    return ledger.answer(query)
 
 
 def _why_not(cycle: DecidedCycle, call: WhyNotCall) -> WhyNot:

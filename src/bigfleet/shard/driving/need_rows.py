@@ -26,10 +26,8 @@ class NeedRowBytes:
     def listing(
         self, ledger: NeedsLedger, query: NeedQuery, sources: NeedSourcesTold
     ) -> EncodedNeeds:
-        head, rows = ledger.chosen(
-            query.cluster, query.limit, query.states, query.id_prefix, sources
-        )
-        in_full, kept = ledger.told_in_full(rows), self._kept_for(ledger)
+        head, rows, in_full = ledger.chosen(query, sources)
+        kept = self._kept_for(ledger)
         nothing = NeedSourcesTold()
         found: list[bytes] = []
         for row, key, mark, named in zip(

@@ -5,9 +5,10 @@ and the states judged with it. It may be read in a thread of its own: a page of 
 some seconds in a large fleet.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, starmap
 
 import numpy as np
 
@@ -27,7 +28,14 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey, is_margin
 from bigfleet.model.reasons import Reason
-from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
+from bigfleet.model.shard_views import (
+    NeedCounts,
+    NeedListing,
+    NeedPage,
+    NeedQuery,
+    NeedRow,
+    ReasonCount,
+)
 from bigfleet.model.watch_events import NeedChanges
 
 
@@ -145,23 +153,23 @@ class NeedsLedger:
         Of the first short Needs it is told in full why they are, of the others briefly.
         """
         told = sources or NeedSourcesTold()
-        head, rows = self.chosen(cluster, limit, states, id_prefix, told)
-        in_full = self.told_in_full(rows)
+        query = NeedQuery(cluster, limit, tuple(states), id_prefix)
+        return self.answer(query, told)
+
+    def answer(self, query: NeedQuery, sources: NeedSourcesTold | None = None) -> NeedListing:
+        told = sources or NeedSourcesTold()
+        head, rows, in_full = self.chosen(query, told)
         listed = (self.told(row, told, in_full=row in in_full) for row in rows.tolist())
         return replace(head, rows=tuple(listed))
 
     def chosen(
-        self,
-        cluster: str,
-        limit: int,
-        states: Collection[NeedState],
-        id_prefix: str,
-        sources: NeedSourcesTold,
-    ) -> tuple[NeedListing, Int64s]:
-        """A listing without its rows, and which rows they are."""
+        self, query: NeedQuery, sources: NeedSourcesTold
+    ) -> tuple[NeedListing, Int64s, set[int]]:
+        """A listing without its rows, which rows they are, and which are told in full."""
         if self._views is None or self._states is None:
-            return NeedListing(0, 0, NeedCounts(), 0, ()), np.zeros(0, np.int64)
-        rows = self._views.rows(cluster)
+            return NeedListing(0, 0, NeedCounts(), 0, ()), np.zeros(0, np.int64), set()
+        states, id_prefix, limit = query.states, query.id_prefix, query.limit
+        rows = self._views.rows(query.cluster)
         unjudged = self._unjudged(rows)
         counts = _counted(self._states.state[rows[~unjudged]])
         if states:
@@ -172,9 +180,22 @@ class NeedsLedger:
         if sources.only:
             wanted = (sources.is_wanted(self._views.key(row)) for row in rows.tolist())
             rows = rows[np.fromiter(wanted, np.bool_, len(rows))]
+        reasons: tuple[ReasonCount, ...] = ()
+        in_full: set[int] | None = None
+        if query.reason or query.count_reasons:
+            # Before the filter: else other rows would be told in full, with another first reason.
+            in_full = self._told_in_full(rows)
+            codes = [self._first_reason(row, row in in_full) for row in rows.tolist()]
+            if query.count_reasons:
+                counted = sorted(Counter(codes).items(), key=lambda each: (-each[1], each[0]))
+                reasons = tuple(starmap(ReasonCount, counted))
+            if query.reason:
+                rows = rows[np.array([code == query.reason for code in codes], np.bool_)]
         shown = rows[:limit] if limit > 0 else rows
-        head = NeedListing(self.cycle, self.computed_at, counts, len(rows), (), int(unjudged.sum()))
-        return head, shown
+        head = NeedListing(
+            self.cycle, self.computed_at, counts, len(rows), (), int(unjudged.sum()), reasons
+        )
+        return head, shown, self._told_in_full(shown) if in_full is None else in_full
 
     def told(self, row: int, sources: NeedSourcesTold, *, in_full: bool = False) -> NeedRow:
         """One of the chosen rows; `in_full`: everything that stands in its way."""
@@ -234,13 +255,6 @@ class NeedsLedger:
             unknown[place] = is_margin(self._views.key(int(rows[place])).group)
         return unknown
 
-    def told_in_full(self, rows: Int64s) -> set[int]:
-        """Those of the chosen rows that are explained with counts over the whole fleet."""
-        if self._states is None:
-            return set()
-        short: Int64s = rows[self._states.state[rows] == NeedState.SHORT]
-        return set(short[:MOST_IN_FULL].tolist())
-
     def standings(
         self, cluster: str, limit: int = MOST_STANDINGS, ask: Iterable[tuple[str, str]] = ()
     ) -> ClusterReportReply:
@@ -261,6 +275,19 @@ class NeedsLedger:
         return ClusterReportReply(tuple(shown), self.cycle, self.computed_at, views.asked_for(rows))
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _told_in_full(self, rows: Int64s) -> set[int]:
+        """Those of the rows that are explained with counts over the whole fleet."""
+        assert self._states is not None, "asked by those who looked"
+        short: Int64s = rows[self._states.state[rows] == NeedState.SHORT]
+        return set(short[:MOST_IN_FULL].tolist())
+
+    def _first_reason(self, row: int, in_full: bool) -> str:
+        """Its code, as `_row` tells it."""
+        assert self._reasons is not None, "made with the states"
+        if in_full and (told := self._reasons.in_full(row)):
+            return told[0].code
+        return self._reasons.of(row)[0].code
 
     def _row(self, row: int, in_full: bool, sources: tuple[str, ...] = ()) -> NeedRow:
         views, states, reasons = self._views, self._states, self._reasons

@@ -124,6 +124,8 @@ def sentence_of(overview: Mapping[str, Any], calm_seconds: float | None) -> str:
         said.append(f"{stuck:,} pods wait although their machines are there")
     if not said:
         said.append("all demand met" if any(needs.values()) else "nothing is asked for")
+    if thrash := overview["thrash"]:
+        said.append(f"machines went back and forth: {thrash} finding{'s' if thrash > 1 else ''}")
     if pauses := len(overview["pauses"]):
         said.append(f"{pauses} pause{'s' if pauses > 1 else ''} in force")
     text = "; ".join(said)

@@ -174,6 +174,7 @@ def flags_in(asked: Asked) -> dict[str, Any]:
     return {
         "only_pending": asked.flag("pending"),
         "only_unseen": asked.flag("unseen"),
+        "only_reserved": asked.flag("reserved"),
         "failed_cause": asked.text("failedCause"),
     }
 
@@ -229,6 +230,7 @@ def operations(fleet: Fleet) -> list[Operation]:
                 Param("shard", "Only of this shard."),
                 Param("pending", "Only those that something is under way for.", kind="boolean"),
                 Param("unseen", "Only those the last Lists did not name.", kind="boolean"),
+                Param("reserved", "Only those that are reserved for a Need.", kind="boolean"),
                 Param("failedCause", "Only those that failed for this cause."),
             ),
             problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),

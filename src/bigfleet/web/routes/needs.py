@@ -92,6 +92,8 @@ class NeedRoutes:
             tuple(_STATES[name] for name in names),
             asked.text("id"),
             (source,) if source else (),
+            reason=asked.text("reason"),
+            count_reasons=asked.flag("reasons"),
         )
 
 
@@ -128,6 +130,8 @@ def operations(fleet: Fleet) -> list[Operation]:
                 Param("state", f"Only these, with commas between: {', '.join(_STATES)}."),
                 Param("id", "Only ids that begin so."),
                 Param("source", "Only what this asks for.", choices=tuple(map(str, DemandSource))),
+                Param("reason", "Only Needs with this code as their first reason."),
+                Param("reasons", "Whether first reasons are counted.", kind="boolean"),
                 Param("at", "A past cycle, 18231 or 3:18231; of it no Need is known to be met."),
             ),
             problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),

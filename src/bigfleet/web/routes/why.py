@@ -116,7 +116,7 @@ class WhyRoutes:
             NeedKey(told.view.need.cluster, "", ""),
             told.cycle if asked.text("at") else 0,
             asked.lenient_number("budgetMs"),
-            1,
+            asked.lenient_number("depth"),
             prefix,
             False,
         )
@@ -301,6 +301,13 @@ def operations(fleet: Fleet) -> list[Operation]:
                     kind="integer",
                     default=_BUDGET,
                     most=_MOST_BUDGET,
+                ),
+                Param(
+                    "depth",
+                    "With counterfactual: 2 tries pairs of changes too.",
+                    kind="integer",
+                    default=1,
+                    most=2,
                 ),
                 Param(
                     "candidates",

@@ -1,7 +1,7 @@
 // Pause and resume of one cluster: writes, so they state their scope, and ask who, why and until when.
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { announce } from "../../core/announce";
-import { ApiError, postJson } from "../../core/api";
+import { quoted } from "../../core/commands";
 import * as format from "../../core/format";
 import { useStatus } from "../../core/live";
 import { isLiftable, pauseId, pauseOwner, pauseReason, scopeText } from "../../core/pauses";
@@ -9,82 +9,43 @@ import { useNow } from "../../core/time";
 import type { Pause } from "../../core/types";
 import { Button, Command, Segmented, Select } from "../../ui/basics";
 import { Icon } from "../../ui/icons";
-import { Dialog } from "../../ui/overlays";
+import { type Told, WriteDialog } from "../../ui/writes";
 import { PAUSE_SCOPES, pauseCommand, type PauseScopeName, TTLS } from "./standing";
-
-interface Told {
-  warnings?: string[];
-}
-
-/** Sends one write; `send` answers whether it went through. */
-function useWrite(done: (told: Told) => void) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError>();
-  const send = async (path: string, body: unknown): Promise<void> => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      done(await postJson<Told>(path, body));
-    } catch (cause) {
-      setError(cause instanceof ApiError ? cause : new ApiError(String(cause), 0, path));
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { busy, error, send };
-}
-
-function Fields({ owner, setOwner, reason, setReason }: { owner: string; setOwner: (text: string) => void; reason: string; setReason: (text: string) => void }) {
-  return (
-    <>
-      <label className="clusters-field">Your name<input className="field" required data-autofocus value={owner} maxLength={200} autoComplete="username" onChange={(event) => setOwner(event.target.value)} /></label>
-      <label className="clusters-field">Reason, shown to everyone and kept in the journal<input className="field" required value={reason} maxLength={400} onChange={(event) => setReason(event.target.value)} /></label>
-    </>
-  );
-}
-
-const Problem = ({ error }: { error: ApiError | undefined }): ReactNode =>
-  error && <p role="alert" className="clusters-bad">{error.message}{error.field ? ` (${error.field})` : ""}{error.remedy ? `. ${error.remedy}` : ""}</p>;
 
 function PauseDialog({ cluster, onClose, onDone }: { cluster: string; onClose: () => void; onDone: (told: Told) => void }) {
   const [scope, setScope] = useState<PauseScopeName>("all");
   const [ttl, setTtl] = useState<string>("3600");
-  const [owner, setOwner] = useState("");
-  const [reason, setReason] = useState("");
-  const { busy, error, send } = useWrite(onDone);
   const chosen = PAUSE_SCOPES.find((each) => each.value === scope) ?? PAUSE_SCOPES[0];
-  const body = { clusterIds: [cluster], kinds: chosen.kinds, owner: owner.trim(), reason: reason.trim(), ...(ttl === "0" ? { noExpiry: true } : { ttlSeconds: Number(ttl) }) };
   return (
-    <Dialog title={`Pause cluster ${cluster}`} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => { event.preventDefault(); void send("/pause", body); }}>
-        <Segmented label="What is stopped" options={PAUSE_SCOPES} value={scope} onChange={setScope} />
-        <p>{chosen.words} Shards go on deciding and say what they would do; what is under way ends.</p>
-        <Fields owner={owner} setOwner={setOwner} reason={reason} setReason={setReason} />
-        <Select label="It ends by itself after" value={ttl} onChange={setTtl} options={TTLS} />
-        <Problem error={error} />
-        <div className="row">
-          <Button kind="primary" type="submit" disabled={busy}>Pause {ttl === "0" ? "until resumed" : `for ${format.duration(Number(ttl))}`}</Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-        <Command text={pauseCommand(cluster, scope, ttl, reason)} />
-      </form>
-    </Dialog>
+    <WriteDialog
+      title={`Pause cluster ${cluster}`}
+      route="/pause"
+      body={{ clusterIds: [cluster], kinds: chosen.kinds, ...(ttl === "0" ? { noExpiry: true } : { ttlSeconds: Number(ttl) }) }}
+      action={`Pause ${ttl === "0" ? "until resumed" : `for ${format.duration(Number(ttl))}`}`}
+      command={({ reason }) => pauseCommand(cluster, scope, ttl, reason)}
+      onClose={onClose}
+      onDone={onDone}
+      more={<Select label="It ends by itself after" value={ttl} onChange={setTtl} options={TTLS} />}
+    >
+      <Segmented label="What is stopped" options={PAUSE_SCOPES} value={scope} onChange={setScope} />
+      <p>{chosen.words} Shards go on deciding and say what they would do; what is under way ends.</p>
+    </WriteDialog>
   );
 }
 
-function ResumeDialog({ pause, onClose, onDone }: { pause: Pause; onClose: () => void; onDone: (told: Told) => void }) {
-  const [owner, setOwner] = useState("");
-  const [reason, setReason] = useState("");
-  const { busy, error, send } = useWrite(onDone);
+function ResumeDialog({ pause, onClose, onDone }: { pause: Pause; onClose: () => void; onDone: () => void }) {
   return (
-    <Dialog title="Lift the pause" onClose={onClose}>
-      <form className="stack" onSubmit={(event) => { event.preventDefault(); void send("/resume", { pauseId: pauseId(pause), owner: owner.trim(), reason: reason.trim() }); }}>
-        <p>It stops <bdi><b>{scopeText(pause)}</b></bdi>, set by <bdi>{pauseOwner(pause) || "unknown"}</bdi>: <bdi>{pauseReason(pause) || "no reason given"}</bdi>. With the next cycle these actions start again.</p>
-        <Fields owner={owner} setOwner={setOwner} reason={reason} setReason={setReason} />
-        <Problem error={error} />
-        <div className="row"><Button kind="primary" type="submit" disabled={busy}>Resume</Button><Button onClick={onClose}>Cancel</Button><span className="push"><Command text={`bigfleet resume ${pauseId(pause)} --reason WHY`} /></span></div>
-      </form>
-    </Dialog>
+    <WriteDialog
+      title="Lift the pause"
+      route="/resume"
+      body={{ pauseId: pauseId(pause) }}
+      action="Resume"
+      command={({ reason }) => `bigfleet resume ${pauseId(pause)} --reason ${quoted(reason || "WHY")}`}
+      onClose={onClose}
+      onDone={onDone}
+    >
+      <p>It stops <bdi><b>{scopeText(pause)}</b></bdi>, set by <bdi>{pauseOwner(pause) || "unknown"}</bdi>: <bdi>{pauseReason(pause) || "no reason given"}</bdi>. With the next cycle these actions start again.</p>
+    </WriteDialog>
   );
 }
 

@@ -2,7 +2,8 @@
 import type { ReactNode } from "react";
 import { useApi } from "../../core/api";
 import { enumWord, money, utcOfNanos } from "../../core/format";
-import { serverNow, useResets } from "../../core/live";
+import { serverNow, useResets, useStatus } from "../../core/live";
+import { momentOf } from "../../core/moments";
 import { linkTo, objectPath } from "../../core/router";
 import { useNow } from "../../core/time";
 import { CopyButton, Link, Pill, StateMark } from "../../ui/basics";
@@ -55,6 +56,7 @@ function Facts({ row }: { row: MachineRow }) {
 const SOURCES: Record<string, string> = { Executor: "shard", Provider: "provider", Operator: "operator", Rail: "rail", Coordinator: "coordinator", Admin: "person" };
 
 function StoryList({ story }: { story: Story }) {
+  const status = useStatus();
   if (story.events.length === 0) return <Empty title="Nothing has touched it yet" height={120}><p>A story begins with the first decision about a machine.</p></Empty>;
   return (
     <>
@@ -71,7 +73,7 @@ function StoryList({ story }: { story: Story }) {
                 <p><bdi>{event.text}</bdi></p>
                 <p className="story-more">
                   <span>{SOURCES[source] ?? source}</span>
-                  {event.cycle ? <Link to={linkTo("/map", { at: String(event.cycle) })}>cycle {event.cycle}</Link> : null}
+                  {event.cycle ? <Link to={linkTo("/map", { at: momentOf(status, event.shardId ?? "", event.cycle) })}>cycle {event.cycle}</Link> : null}
                   {event.clusterId && <span>cluster <bdi>{event.clusterId}</bdi></span>}
                   {event.operationId && <span data-tip="Operation of the provider"><Name dim>{event.operationId}</Name></span>}
                   {event.instructionId && <span data-tip="Instruction to the operator"><Name dim>{event.instructionId}</Name></span>}

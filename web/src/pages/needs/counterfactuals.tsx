@@ -3,9 +3,9 @@ import { useState } from "react";
 import { PAST_DEADLINE, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { resourcesText, unwrapped } from "../../core/quantity";
-import { askedAt } from "../../core/moments";
+import { askedAt, flagsAt } from "../../core/moments";
 import { linkTo, useMoment } from "../../core/router";
-import { Button, Link, Pill } from "../../ui/basics";
+import { Button, Command, Link, Pill } from "../../ui/basics";
 import { Empty, View } from "../../ui/states";
 import { Name } from "../../ui/values";
 import { nameOfRef } from "./explained";
@@ -54,26 +54,37 @@ function ChangeRow({ change, cycle, rows }: { change: Change; cycle: string | un
   );
 }
 
+/** Pairs are many: they get more time than single changes. */
+const PAIRS_BUDGET = 10_000;
+
 export function Counterfactuals({ name, rows }: { name: string; rows: readonly NeedRow[] }) {
   const moment = useMoment();
-  const [asked, setAsked] = useState(false);
-  const loaded = useApi<Counterfactual>(asked ? "/why" : null, { object: `need/${name}`, counterfactual: 1, ...askedAt(moment) }, { deadline: PAST_DEADLINE });
-  if (!asked)
+  const [depth, setDepth] = useState(0);
+  const pairs = depth > 1 ? { depth, budgetMs: PAIRS_BUDGET } : {};
+  const loaded = useApi<Counterfactual>(depth > 0 ? "/why" : null, { object: `need/${name}`, counterfactual: 1, ...pairs, ...askedAt(moment) }, { deadline: PAST_DEADLINE });
+  if (depth === 0)
     return (
       <div className="row">
-        <Button small icon="whatif" onClick={() => setAsked(true)}>Try changes</Button>
+        <Button small icon="whatif" onClick={() => setDepth(1)}>Try changes</Button>
         <span className="dim">Decides the cycle again with one thing changed at a time, for up to 2 s; nothing is changed anywhere.</span>
       </div>
     );
+  const more = (
+    <span className="row">
+      {depth === 1 && <Button small icon="whatif" onClick={() => setDepth(2)}>Try pairs of changes</Button>}
+      <Command text={`bigfleet why need/${name} --counterfactual${depth > 1 ? " --depth 2 --budget 10s" : ""}${flagsAt(moment)}`} />
+    </span>
+  );
   return (
     <View of={loaded} height={110} empty={(told) => {
       if (told.met) return <Empty title="Nothing is missing once this cycle's actions are done" height={80}><p>What holds it back is named above; no change of demand or supply is needed.</p></Empty>;
-      return (told.changes?.length ?? 0) === 0 ? <Empty title="No single change would satisfy it" height={80}><p>{told.exhaustive ? "All kinds were tried." : "The time ended before all was tried."} Pairs of changes: <code>bigfleet why need/{name} --counterfactual --depth 2</code></p></Empty> : null;
+      return (told.changes?.length ?? 0) === 0 ? <Empty title={depth > 1 ? "Neither one change nor a pair of them would satisfy it" : "No single change would satisfy it"} height={80}><p>{told.exhaustive ? "All kinds were tried." : "The time ended before all was tried."}</p>{more}</Empty> : null;
     }}>
       {(told) => (
         <>
           <ol className="needs-changes">{(told.changes ?? []).map((change, index) => <ChangeRow key={index} change={change} cycle={told.cycle} rows={rows} />)}</ol>
           <p className="dim">{told.exhaustive ? "All was tried" : "The time ended before all was tried"}, in {format.plural(told.runs, "run")} of the engine on cycle {told.cycle ?? "unknown"}. {(told.notes ?? []).join(" ")}</p>
+          {more}
         </>
       )}
     </View>

@@ -24,3 +24,9 @@ test("of a past cycle a Need is covered or not, and how many may have been met i
   expect(all.rows.map((each) => each.state)).toEqual(["covered", "uncovered"]);
   expect(all).toMatchObject({ unjudged: 2, counts: { met: 0, short: 1 } });
 });
+
+test("first reasons of all shards are added up, the most frequent first", () => {
+  const of = (...needReasons: { code: string; needs: number }[]) => list("shard-0", { needReasons });
+  const all = joined([of({ code: "b", needs: 2 }, { code: "a", needs: 1 }), of({ code: "a", needs: 3 }), list("shard-2")], []);
+  expect(all.reasons).toEqual([["a", 4], ["b", 2]]);
+});

@@ -22,6 +22,8 @@ export interface NeedQuery {
   cluster: string;
   state: string;
   source: string;
+  /** Code of the first reason; empty: any. */
+  reason: string;
   limit: number;
   /** A past cycle as a route is asked for it; null: now. */
   at: string | null;
@@ -34,6 +36,8 @@ export interface Needs {
   /** That the filters of the server leave, before the limit. */
   matching: number;
   counts: NeedCounts;
+  /** First reasons of all that the other filters leave, the most frequent first. */
+  reasons: readonly (readonly [code: string, needs: number])[];
   /** Of a past cycle: Needs that may have been met. */
   unjudged: number;
   cycle: number;
@@ -50,6 +54,12 @@ const named = (list: NeedList): NeedRow[] => {
   return list.needs;
 };
 
+function reasonsOf(lists: readonly NeedList[]): Needs["reasons"] {
+  const counts = new Map<string, number>();
+  for (const list of lists) for (const { code, needs } of list.needReasons ?? []) counts.set(code, (counts.get(code) ?? 0) + needs);
+  return [...counts].sort(([a, n], [b, m]) => m - n || a.localeCompare(b));
+}
+
 export function joined(lists: readonly NeedList[], failed: readonly string[]): Needs {
   const counts: NeedCounts = { met: 0, arriving: 0, blocked: 0, short: 0 };
   for (const list of lists) for (const state of NEED_STATES) counts[state] += list.needStates?.[state] ?? 0;
@@ -59,6 +69,7 @@ export function joined(lists: readonly NeedList[], failed: readonly string[]): N
     total: sum((list) => list.totalNeeds),
     matching: sum((list) => list.matchingNeeds ?? list.totalNeeds),
     counts,
+    reasons: reasonsOf(lists),
     unjudged: sum((list) => list.needStates?.unjudged ?? 0),
     cycle: Math.max(0, ...lists.map((list) => list.cycle)),
     rebuilding: lists.length > 0 && lists.some((list) => list.cycle === 0),
@@ -67,8 +78,8 @@ export function joined(lists: readonly NeedList[], failed: readonly string[]): N
 }
 
 async function ask(query: NeedQuery, signal: AbortSignal): Promise<Needs> {
-  const { shards, cluster, state, source, limit, at } = query;
-  const asked = shards.map((shard) => getJson<NeedList>("/needs", { shard, cluster: cluster || undefined, state: state || undefined, source: source || undefined, limit, at: at ?? undefined }, signal, at === null ? undefined : PAST_DEADLINE));
+  const { shards, cluster, state, source, reason, limit, at } = query;
+  const asked = shards.map((shard) => getJson<NeedList>("/needs", { shard, cluster: cluster || undefined, state: state || undefined, source: source || undefined, reason: reason || undefined, reasons: true, limit, at: at ?? undefined }, signal, at === null ? undefined : PAST_DEADLINE));
   const told = await Promise.allSettled(asked);
   const lists: NeedList[] = [];
   const failed: string[] = [];

@@ -20,7 +20,7 @@ import type { PageProps } from "..";
 import { FIRST_ROWS, MOST_ROWS, type Needs, useNeeds } from "./data";
 import { NeedDrawer } from "./drawer";
 import { Amounts, CoverageBar, Penalties, Requirements } from "./parts";
-import { byShape, CLASSES, classOf, firstReason, groupText, inOrder, type Line, reasonCounts, sourcesOf } from "./shapes";
+import { byShape, CLASSES, classOf, firstReason, groupText, inOrder, type Line, sourcesOf } from "./shapes";
 import type { NeedRow } from "./types";
 import "./needs.css";
 
@@ -32,6 +32,7 @@ const STATE_WORDS: Record<NeedState, string> = {
 };
 const STATE_COLOURS: Record<NeedState, string> = { met: "Configured", arriving: "Idle", blocked: "Configuring", short: "Failed" };
 const SHARDS_AGAIN = 5_000;
+const REASONS_SHOWN = 12;
 const SOURCES = ["pod", "buffer", "provisioning-request"];
 
 const toggled = (list: string, word: string): string => {
@@ -125,7 +126,7 @@ type Filters = ReturnType<typeof useFilters>;
 
 const clearAll = (): void => setQuery({ state: undefined, reason: undefined, cluster: undefined, source: undefined, priority: undefined });
 
-function Pickers({ filters, shards, clusters }: { filters: Filters; shards: readonly string[]; clusters: readonly string[] }) {
+function Pickers({ filters, shards, clusters, isPast }: { filters: Filters; shards: readonly string[]; clusters: readonly string[]; isPast: boolean }) {
   const all = (word: string, names: readonly string[], now: string) =>
     [{ value: "", text: word }, ...[...new Set([...names, ...(now ? [now] : [])])].map((value) => ({ value, text: value }))];
   return (
@@ -133,7 +134,7 @@ function Pickers({ filters, shards, clusters }: { filters: Filters; shards: read
       {shards.length > 1 && <Select label="Shard" value={filters.shard} onChange={filters.setShard} options={all("all", shards, filters.shard)} />}
       <Select label="Cluster" value={filters.cluster} onChange={filters.setCluster} options={all("all", clusters, filters.cluster)} />
       <Select label="Class" value={filters.priority} onChange={filters.setPriority} options={all("all", CLASSES, filters.priority)} />
-      <Select label="Source" value={filters.source} onChange={filters.setSource} options={all("all", SOURCES, filters.source)} />
+      {isPast ? <span className="dim" data-tip="Clusters tell it of now; a journal has no word of it">sources of then are unknown</span> : <Select label="Source" value={filters.source} onChange={filters.setSource} options={all("all", SOURCES, filters.source)} />}
       <Segmented label="Order" value={filters.view as "shape" | "order"} onChange={filters.setView} options={[{ value: "shape", text: "By shape" }, { value: "order", text: "In order" }]} />
     </div>
   );
@@ -155,14 +156,13 @@ function StateChips({ filters, data }: { filters: Filters; data: Needs | undefin
   );
 }
 
-function ReasonChips({ filters, rows }: { filters: Filters; rows: readonly NeedRow[] }) {
-  const counts = useMemo(() => reasonCounts(rows), [rows]);
-  const known = counts.some(([code]) => code === filters.reason);
+function ReasonChips({ filters, data }: { filters: Filters; data: Needs }) {
+  const known = data.reasons.some(([code]) => code === filters.reason);
   return (
     <div className="needs-reasons row" role="group" aria-label="First reasons">
-      {counts.length === 0 && rows.length > 0 && <span className="dim">No reason is told.</span>}
-      {counts.slice(0, 12).map(([code, count]) => (
-        <Chip key={code} on={filters.reason === code} count={format.count(count)} onToggle={() => filters.setReason(filters.reason === code ? "" : code)}><bdi>{code}</bdi></Chip>
+      {data.reasons.length === 0 && data.total > 0 && <span className="dim">No reason is told.</span>}
+      {data.reasons.slice(0, REASONS_SHOWN).map(([code, needs]) => (
+        <Chip key={code} on={filters.reason === code} count={format.count(needs)} onToggle={() => filters.setReason(filters.reason === code ? "" : code)}><bdi>{code}</bdi></Chip>
       ))}
       {filters.reason && !known && <Chip on count="0" onToggle={() => filters.setReason("")}><bdi>{filters.reason}</bdi></Chip>}
     </div>
@@ -202,7 +202,7 @@ export default function NeedsPage({ params }: PageProps) {
   const shards = useMemo(() => (status?.shards ?? []).map((shard) => shard.shardId).sort(), [status]);
   const [limit, setLimit] = useState(FIRST_ROWS);
   const asked = moment?.shard ? [moment.shard] : filters.shard ? [filters.shard] : shards;
-  const needs = useNeeds({ shards: asked, cluster: filters.cluster, state: filters.states, source: at === null ? filters.source : "", limit, at: moment && cycleName(moment) });
+  const needs = useNeeds({ shards: asked, cluster: filters.cluster, state: filters.states, source: at === null ? filters.source : "", reason: filters.reason, limit, at: moment && cycleName(moment) });
   // Without a shard there is no one to ask: what is wrong is that none is known.
   const loaded = asked.length === 0 && asking.error ? { ...needs, error: asking.error, reload: asking.reload } : needs;
   const isShardless = asked.length === 0 && status !== undefined && status !== null;
@@ -210,8 +210,8 @@ export default function NeedsPage({ params }: PageProps) {
   const open = openNeed(params.name, query);
 
   const fits = useCallback(
-    (row: NeedRow) => (!filters.reason || firstReason(row) === filters.reason) && (!filters.priority || classOf(row.priority) === filters.priority),
-    [filters.reason, filters.priority],
+    (row: NeedRow) => !filters.priority || classOf(row.priority) === filters.priority,
+    [filters.priority],
   );
   const lines = useMemo(() => (filters.view === "order" ? inOrder(rows, fits) : byShape(rows, fits)), [rows, fits, filters.view]);
   const visible = useMemo(() => rows.filter(fits), [rows, fits]);
@@ -240,10 +240,10 @@ export default function NeedsPage({ params }: PageProps) {
     <div className="needs stack">
       <div className="page-head">
         <h1>Needs</h1>
-        <Pickers filters={filters} shards={moment ? [] : shards} clusters={clusters} />
+        <Pickers filters={filters} shards={moment ? [] : shards} clusters={clusters} isPast={moment !== null} />
       </div>
       <Scrub loading={loaded.loading} />
-      {at !== null && (loaded.data?.unjudged ?? 0) > 0 && <Partial warnings={[`Of ${format.plural(loaded.data?.unjudged ?? 0, "Need")} it is not recorded whether their pods ran.`]} />}
+      {at !== null && (loaded.data?.unjudged ?? 0) > 0 && <Partial warnings={[`Of ${format.plural(loaded.data?.unjudged ?? 0, "Need")} it is not recorded whether their pods ran.`]} title="To know:" />}
       <StateChips filters={filters} data={loaded.data} />
       <Card
         title="What clusters ask for"
@@ -252,7 +252,7 @@ export default function NeedsPage({ params }: PageProps) {
         flush
       >
         <div className="needs-bar-row">
-          {loaded.data ? <ReasonChips filters={filters} rows={rows} /> : <span />}
+          {loaded.data ? <ReasonChips filters={filters} data={loaded.data} /> : <span />}
           <p className="dim" role="status">{loaded.data ? shownText(loaded.data, visible.length, filtered) : loaded.error ? "Needs are not known" : "Loading"}</p>
         </div>
         {isShardless ? <Empty title="No shard is known yet" height={420}><p>A shard appears when it registers: <code>bigfleet shard --coordinator ADDRESS</code></p></Empty> : (

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { byShape, classOf, coverageOf, groupText, inOrder, merged, penaltyText, reasonCounts, requirementText, shapeKey, shapeKeys } from "./shapes";
+import { byShape, classOf, coverageOf, groupText, inOrder, merged, penaltyText, requirementText, shapeKey, shapeKeys } from "./shapes";
 import type { NeedRow } from "./types";
 
 const row = (changes: Partial<NeedRow>): NeedRow => ({
@@ -74,11 +74,6 @@ describe("shapes", () => {
 test("several shards make one walk: each keeps its own order, the higher priority goes first", () => {
   const walk = merged([[row({ needId: "a", priority: 10 }), row({ needId: "b", priority: 1 })], [row({ needId: "c", priority: 10 }), row({ needId: "d", priority: 5 })]]);
   expect(walk.map((each) => each.needId)).toEqual(["a", "c", "d", "b"]);
-});
-
-test("reasons are counted by the first one, the most frequent first", () => {
-  const because = (code: string): NeedRow => row({ reasons: [{ code, text: "" }, { code: "later", text: "" }] });
-  expect(reasonCounts([because("b"), because("a"), because("a"), row({})])).toEqual([["a", 2], ["b", 1]]);
 });
 
 test("a profile that came before gives its shape without looking again, each shard its own", () => {

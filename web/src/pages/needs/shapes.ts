@@ -157,13 +157,3 @@ export function merged(lists: readonly (readonly NeedRow[])[]): NeedRow[] {
     at[best] = (at[best] ?? 0) + 1;
   }
 }
-
-/** How often each first reason occurs, the most frequent first. */
-export function reasonCounts(rows: readonly NeedRow[]): [string, number][] {
-  const counts = new Map<string, number>();
-  for (const row of rows) {
-    const code = firstReason(row);
-    if (code) counts.set(code, (counts.get(code) ?? 0) + 1);
-  }
-  return [...counts].sort(([a, n], [b, m]) => m - n || a.localeCompare(b));
-}

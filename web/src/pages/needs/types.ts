@@ -59,6 +59,7 @@ export interface NeedList {
   totalNeeds: number;
   matchingNeeds?: number;
   needStates?: Record<Exclude<NeedState, "met">, number> & { met: number | null; unjudged?: number };
+  needReasons?: { code: string; needs: number }[];
   needs: NeedRow[];
   rebuilding?: boolean;
   warnings?: string[];

@@ -30,7 +30,7 @@ const TILES = 6;
 export function toneOf(now: Overview): Tone {
   const short = (now.needs?.short ?? 0) + (now.shardsDown?.length ?? 0);
   if (short > 0) return "danger";
-  if ((now.needs?.blocked ?? 0) > 0 || (now.pauses?.length ?? 0) > 0 || (now.findings?.length ?? 0) > 0) return "warn";
+  if ((now.needs?.blocked ?? 0) > 0 || (now.pauses?.length ?? 0) > 0 || (now.findings?.length ?? 0) > 0 || (now.thrash ?? 0) > 0) return "warn";
   if ((now.needs?.arriving ?? 0) > 0) return "info";
   return now.needs ? "good" : "neutral";
 }

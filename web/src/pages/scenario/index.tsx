@@ -5,29 +5,20 @@ import { ApiError, postJson, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { useKey } from "../../core/keys";
 import { useResets, useTopic } from "../../core/live";
-import { useNow } from "../../core/time";
 import { Button, Command, Pill, type Tone } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
 import { Prose } from "../../ui/prose";
 import { Empty, Partial, View } from "../../ui/states";
 import { DemandCard, FaultsCard } from "./controls";
+import { Countdown, usePresence } from "./presence";
 import type { Beat, Scenario, Tour } from "./types";
 import "./scenario.css";
 
 const EVERY = 2_000;
-/** Input is told at most this often: it only has to keep a tour from playing by itself. */
-const PRESENT_EVERY = 4_000;
-
 const TONES: Record<string, Tone> = { reached: "good", playing: "info", failed: "danger", skipped: "neutral", ahead: "neutral" };
 
 type Send = (path: string, body: unknown) => Promise<void>;
-
-function Countdown({ nanos }: { nanos: number }) {
-  const now = useNow();
-  const left = Math.ceil((nanos / 1e6 - now) / 1000);
-  return <span className="dim">{left > 0 ? `Plays by itself in ${left} s without input` : "Plays by itself now"}</span>;
-}
 
 function Beats({ beats, current, send }: { beats: readonly Beat[]; current: number; send: Send }) {
   return (
@@ -99,23 +90,6 @@ function ClockCard({ told }: { told: Scenario }) {
       <p className="dim">Another speed: <Command text="bigfleet up --speed 10" /></p>
     </Card>
   );
-}
-
-/** Input on this page keeps the tour from playing by itself; the first one starts its count. */
-function usePresence(active: boolean): void {
-  useEffect(() => {
-    if (!active) return;
-    let last = 0;
-    const tell = (): void => {
-      if (Date.now() - last < PRESENT_EVERY) return;
-      last = Date.now();
-      // A failure shows with the next poll, and with the connection.
-      postJson("/scenario", { do: "present" }).catch(() => undefined);
-    };
-    tell();
-    for (const kind of ["pointerdown", "keydown", "wheel"]) window.addEventListener(kind, tell, { passive: true });
-    return () => { for (const kind of ["pointerdown", "keydown", "wheel"]) window.removeEventListener(kind, tell); };
-  }, [active]);
 }
 
 export default function ScenarioPage() {

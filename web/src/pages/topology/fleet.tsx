@@ -4,7 +4,7 @@ import * as format from "../../core/format";
 import { useResets } from "../../core/live";
 import { pauseId, pauseOwner, pauseReason, scopeText } from "../../core/pauses";
 import { resourcesText } from "../../core/quantity";
-import { linkTo, objectPath, useAddress } from "../../core/router";
+import { linkTo, objectPath } from "../../core/router";
 import { useNow } from "../../core/time";
 import type { Pause, ShardStatus } from "../../core/types";
 import { Command, Link, Pill } from "../../ui/basics";
@@ -14,6 +14,8 @@ import { Empty, Loading, View } from "../../ui/states";
 import { Ago, Count, Name, PerHour, Seconds } from "../../ui/values";
 import { type ProviderCalls, wordsOfCalls } from "./calls";
 import { heartbeatTone } from "./heartbeat";
+import { Offerings } from "./offerings";
+import { Reserved } from "./reserved";
 
 const EVERY = 3_000;
 const LISTED = 200;
@@ -181,30 +183,6 @@ function Pauses() {
   );
 }
 
-interface Offering { name: string; state?: string; kind?: string; attempts?: number; openedUnixNanos?: number; nextProbeUnixNanos?: number; text?: string; shardId?: string }
-
-function Offerings() {
-  const { query } = useAddress();
-  const loaded = useLive<{ offerings: Offering[] }>("/offerings");
-  return (
-    <Card title="Offerings in back-off" source={{ route: "/offerings", command: "bigfleet reports offerings" }} flush>
-      <View of={loaded} height={94} empty={(data) => (data.offerings.length === 0 ? <Empty title={query.offering ? `${query.offering} does not rest now` : "None rests"} height={94}><p>An offering that a provider could not sell rests here until it is tried again.</p></Empty> : null)}>
-        {(data) => (
-          <ul className="topology-rows">
-            {data.offerings.slice(0, LISTED).map((each) => (
-              <li key={`${each.shardId}:${each.name}`} className={each.name === query.offering ? "topology-chosen" : ""}>
-                <Pill tone="warn">{each.kind || "rests"}</Pill>
-                <span className="topology-main"><Name>{each.name}</Name><span className="topology-sub"><bdi>{each.text || "the provider gave no reason"}</bdi></span></span>
-                <span className="topology-end">{each.nextProbeUnixNanos ? <>tried <Ago nanos={each.nextProbeUnixNanos} /></> : "no next try known"}<span className="topology-sub">{format.plural(each.attempts ?? 0, "time")} in a row</span></span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </View>
-    </Card>
-  );
-}
-
 function Quarantines() {
   const loaded = useLive<{ quarantines: { kind: string; subject: string; what?: string; sinceUnixNanos?: number }[] }>("/quarantines");
   return (
@@ -318,7 +296,7 @@ export function TopologyOverview() {
       <div className="page-head"><h1>Topology</h1></div>
       <div className="topology-columns">
         <div><Coordinator /><Shards /><Shortfalls /><Domains /></div>
-        <div><Pauses /><Quarantines /><Offerings /><Transfers /><Quotas /><Verifiers /></div>
+        <div><Pauses /><Quarantines /><Offerings /><Reserved /><Transfers /><Quotas /><Verifiers /></div>
       </div>
     </div>
   );
