@@ -3,13 +3,15 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.e2e.assets import require_browser
 from tests.e2e.page.live_page import LivePage, served
-from tests.e2e.page.watched import launched
+from tests.e2e.page.watched import PATIENCE_MS, launched
 
 HERE = Path(__file__).parent
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

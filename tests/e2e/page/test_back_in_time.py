@@ -37,7 +37,7 @@ async def past_of(live: LivePage, shard: str) -> str:
     def decided() -> bool:
         rows[:] = live.get(f"/decisions?shard={shard}&limit=500")["decisions"]
         kept = live.get("/status")["journal"][shard]
-        return bool(rows) and kept["firstCycle"] is not None and kept["lastCycle"] > 30
+        return bool(rows) and kept["firstCycle"] is not None and kept["lastCycle"] > 12
 
     await until(decided)
     kept = live.get("/status")["journal"][shard]

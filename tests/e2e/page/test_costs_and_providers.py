@@ -19,7 +19,7 @@ async def test_costs_are_stacked_by_the_axis_that_is_chosen(
         course = page.tab.get_by_role(
             "region", name="Dollars per hour over time, by capacity type", exact=True
         )
-        await course.get_by_role("img").wait_for(timeout=60_000)
+        await course.get_by_role("img").wait_for()
         await course.get_by_role("button", name="6 h").click()
         await page.tab.wait_for_url("**/costs?by=capacity&range=6h")
         await page.tab.get_by_role("button", name="Zone", exact=True).click()
@@ -61,7 +61,7 @@ async def test_a_provider_tells_how_it_answers(
     async with watching(browser, live.address, scheme=scheme) as page:
         await page.open("/topology")
         shards = page.tab.get_by_role("region", name="Shards", exact=True)
-        await shards.get_by_text("p95").first.wait_for(timeout=60_000)
+        await shards.get_by_text("p95").first.wait_for()
         await shards.get_by_text("failed").first.wait_for()
         page.expect_quiet()
         assert await page.axe() == []

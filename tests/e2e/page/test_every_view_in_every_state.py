@@ -155,7 +155,7 @@ async def test_a_server_that_is_gone_is_said_to_be_gone(
         await answers.as_they_are()
         # At once, if it is still there: some pages have tried by themselves meanwhile.
         await again.evaluate_all("found => found.forEach((each) => each.click())")
-        await expect(page.tab.locator(view.content).first).to_be_visible(timeout=30_000)
+        await expect(page.tab.locator(view.content).first).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["/", "/needs"])

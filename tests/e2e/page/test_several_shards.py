@@ -54,11 +54,11 @@ async def test_a_link_to_a_what_if_asks_the_same_cycles_again(
         tab = page.tab
         await page.open("/whatif?overlay=zone-loss%20b")
         link = tab.locator(".whatif-reproduce .command").last.locator("code")
-        await expect(link).to_contain_text("shard-0%40", timeout=60_000)
+        await expect(link).to_contain_text("shard-0%40")
         sides = await tab.get_by_role("table").first.inner_text()
         again = (await link.inner_text()).removeprefix(shards.address)
         await page.open(again)
-        await expect(link).to_contain_text("shard-0%40", timeout=60_000)
+        await expect(link).to_contain_text("shard-0%40")
         assert (await link.inner_text()).removeprefix(shards.address) == again
         assert await tab.get_by_role("table").first.inner_text() == sides
         page.expect_quiet()
