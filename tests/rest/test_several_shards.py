@@ -118,8 +118,25 @@ def test_a_past_cycle_is_that_of_the_shard_that_is_named(
     assert "epoch" in three_shards.get(f"{route}?at=99:1&shard=shard-1", 404)["error"]
 
 
-def test_costs_and_decisions_up_to_a_past_cycle_are_of_one_shard(three_shards: LivingFleet) -> None:
-    for shard, name in cycles_of(three_shards).items():
+async def past_with_decisions(fleet: LivingFleet, shard: str, least: int) -> str:
+    """A cycle that is in the journal and was decided when so many decisions had been made."""
+    found: list[int] = []
+
+    def decided() -> bool:
+        last = fleet.get("/status")["journal"][shard]["lastCycle"] or 0
+        rows = fleet.get(f"/decisions?shard={shard}&limit=500")["decisions"]
+        found[:] = [row["cycle"] for row in rows if row["cycle"] < last]
+        return len(found) >= least
+
+    await until(decided, lambda: found)
+    return f"{fleet.get('/status')['journal'][shard]['epoch']}:{found[0]}"
+
+
+async def test_costs_and_decisions_up_to_a_past_cycle_are_of_one_shard(
+    three_shards: LivingFleet,
+) -> None:
+    for shard in SHARDS:
+        name = await past_with_decisions(three_shards, shard, 4)
         cycle = int(name.partition(":")[2])
         costs = three_shards.get(f"/costs?at={name}&shard={shard}")
         assert costs["cycle"] == {shard: cycle}
