@@ -320,8 +320,19 @@ class Process:
     async def _ended(self, tasks: Collection[asyncio.Task[None]]) -> None:
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=self.tasks_margin)
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=self.tasks_margin)
+        for task in late:
+            # What it works with is closed under it.
+            text = f"{task.get_name()} did not end within {self.tasks_margin:g} s"
+            self.context.log.warning(f"{self.component}.task_is_late", msg=text)
+            task.add_done_callback(self._on_late_task_done)
+
+    def _on_late_task_done(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            text = f"{task.get_name()} ended after the stop: {problem!r}"
+            self.context.log.warning(f"{self.component}.task_was_late", msg=text)
 
     def _on_side_task_done(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (problem := task.exception()) is not None:

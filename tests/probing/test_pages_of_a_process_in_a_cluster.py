@@ -1,6 +1,7 @@
 """Alive, ready, counted: what every process answers; and in which order it ends."""
 
 import asyncio
+import gc
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
@@ -18,6 +19,14 @@ class Counted:
         return HttpAnswer(b"counted")
 
 
+class Warnings(NullLog):
+    def __init__(self) -> None:
+        self.text_of: dict[str, str] = {}
+
+    def warning(self, event: str, **facts: Any) -> None:
+        self.text_of[event] = facts["msg"]
+
+
 class MinimalProcess(Process):
     """Notes what it is asked to do."""
 
@@ -25,8 +34,8 @@ class MinimalProcess(Process):
     metrics = Counted()
 
     def __init__(self, stopwatch: list[float] | None = None) -> None:
-        passed = stopwatch or [0.0]
-        super().__init__(ProcessContext(ManualClock(), NullLog(), stopwatch=lambda: passed[0]))
+        passed, self.warnings = stopwatch or [0.0], Warnings()
+        super().__init__(ProcessContext(ManualClock(), self.warnings, stopwatch=lambda: passed[0]))
         self.missing: list[str] = []
         self.said: list[str] = []
         self.refuses = False
@@ -119,3 +128,40 @@ async def test_a_task_that_ends_is_named() -> None:
     with pytest.raises(CoreTaskDied, match=r"the task '\w+' has ended: OSError\('\w+ broke'\)"):
         await process.until_dead()
     await process.stop()
+
+
+class LateProcess(MinimalProcess):
+    """Its caches end only when they are let go, and not in order."""
+
+    tasks_margin = 0.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = asyncio.Event()
+
+    async def _noting(self, name: str) -> None:
+        try:
+            await super()._noting(name)
+        finally:
+            if name == "caches":
+                await self.let_go.wait()
+                raise OSError("the connection is closed")
+
+
+async def test_a_task_that_outlasts_the_stop_is_named_and_its_end_is_heard() -> None:
+    """Unheard, asyncio would tell of it when the task is collected, in the middle of anything."""
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: unheard.append(told))
+    process = LateProcess()
+    await process.start()
+    await next_turn()
+    await process.stop()
+    process.let_go.set()
+    await asyncio.wait(process._tasks.values())
+    await next_turn()
+    process._tasks.clear()
+    gc.collect()
+    told = process.warnings.text_of
+    assert told["simplest.task_is_late"] == "caches did not end within 0 s"
+    assert told["simplest.task_was_late"].startswith("caches ended after the stop: OSError")
+    assert unheard == []

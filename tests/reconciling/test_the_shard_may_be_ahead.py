@@ -157,3 +157,18 @@ def test_marks_of_old_changes_are_dropped() -> None:
     assert rig.machines.changed_at("m") == rig.now
     rig.lists(record("m", CONFIGURED))
     assert rig.machines.changed_at("m") is None
+
+
+def test_a_repeated_id_is_no_news_of_a_machine_that_waits() -> None:
+    """The first record of an id counts, in a List that waited and in the next."""
+    rig = Rig()
+    rig.lists(record("m"))
+    rig.wait(1)
+    bootstrapping(rig)
+    rig.pending.add("m")
+    said = [record("m", CONFIGURED), record("m", IDLE)]
+    rig.lists(*said)
+    assert rig.state("m") is CONFIGURING
+    rig.pending.clear()
+    rig.lists(*said)
+    assert rig.state("m") is CONFIGURED

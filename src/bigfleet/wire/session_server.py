@@ -41,6 +41,8 @@ from bigfleet.wire.statuses import end_with
 HELLO_SECONDS = 60.0
 #: What the end of all streams may take beyond the grace at a stop.
 _STOP_MARGIN_SECONDS = 4.0
+#: What a stop gives peers to read why their session ends; some never read.
+_TELLING_SECONDS = 2.0
 
 
 class SessionHandler(Protocol):
@@ -129,6 +131,7 @@ class ShardEndpoint:
         """Sessions end with UNAVAILABLE, other calls get the grace; returns little after it."""
         await self.set_serving(False)
         self._sessions.end_all(Rejected(Code.UNAVAILABLE, "the shard is stopping", "stopping"))
+        await self._sessions.ended(_TELLING_SECONDS)
         if self._server is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace + _STOP_MARGIN_SECONDS):
@@ -149,6 +152,8 @@ class Sessions:
         self._numbers = count(1)
         #: All and only the streams whose Hello was read: what ends each of them from outside.
         self._endings: dict[int, asyncio.Future[Rejected]] = {}
+        #: All streams that are served, those included that wait until their peer takes the status.
+        self._served: set[asyncio.Task[Any]] = set()
         #: Set for good at a stop.
         self._over: Rejected | None = None
 
@@ -166,7 +171,21 @@ class Sessions:
         for session in tuple(self._endings):
             self.end(session, rejected)
 
+    async def ended(self, within_seconds: float) -> None:
+        """Returns once every peer has taken its status, or when those that do not read had time."""
+        if self._served:
+            await asyncio.wait(self._served, timeout=within_seconds)
+
     async def _serve(self, _requests: Any, context: Context) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "a coroutine is run by a task"
+        self._served.add(task)
+        try:
+            await self._serve_one(context)
+        finally:
+            self._served.discard(task)
+
+    async def _serve_one(self, context: Context) -> None:
         loop = asyncio.get_running_loop()
         began, code = loop.time(), Code.CANCELLED
         try:

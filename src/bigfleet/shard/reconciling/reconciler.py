@@ -361,8 +361,10 @@ class Reconciler:
         if event.whole:
             settings = self._settings.now
             yield from self._missing.miss(side, event, settings.rails, settings.reconcile)
-        # What waited is older than a record that was rejected, and no truer for it.
-        listed = frozenset(named if side.postponed else ())
+        # What waited is older than a record that was rejected, and no truer for it; a repeated one
+        # says nothing, since the first of an id counts.
+        bad = (each.machine for each in reading.rejected if each.reason != DUPLICATE_ID)
+        listed = frozenset((*batch.ids, *bad) if side.postponed else ())
         yield from self._judge_bindings(side, listed, event)
         yield from taker.look_again(side, listed, event)
         for piece in self._in_pieces(batch):
