@@ -67,7 +67,7 @@ def test_everything_that_is_downloaded_is_checked_by_hash() -> None:
     ]
     installs = [each for each in commands if re.search(r"\bpip\b.*\binstall\b(?!er)", each)]
     downloads = [each for each in installs if "--no-index" not in each and "uninstall" not in each]
-    assert len(downloads) == 2
+    assert len(downloads) == 3
     assert all("--require-hashes" in each and "--no-deps" in each for each in downloads)
     assert all("--no-build-isolation" in each for each in commands if "pip wheel" in each)
 
@@ -78,6 +78,13 @@ def test_the_tools_that_build_the_wheel_are_all_locked() -> None:
         r"^([a-z0-9-]+)==", (ROOT / "requirements/dev.txt").read_text(), re.MULTILINE
     )
     assert set(names.split("|")) <= set(locked)
+
+
+def test_the_solver_of_the_regret_meter_is_locked_and_only_for_who_asks_for_it() -> None:
+    (added,) = (line for line in LINES if "highspy" in line)
+    assert added.startswith('RUN if [ -n "${WITH_REGRET}" ]; then ')
+    assert "ARG WITH_REGRET=" in LINES
+    assert re.search(r"^highspy==", (ROOT / "requirements/dev.txt").read_text(), re.MULTILINE)
 
 
 def test_an_image_holds_nothing_but_what_was_built() -> None:

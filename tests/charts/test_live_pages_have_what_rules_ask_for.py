@@ -44,6 +44,8 @@ WITH_THEIR_SUBJECT = {
     "bigfleet_shard_eviction_seconds_bucket": {"kind", "le"},
     "bigfleet_shard_failed_machines": {"cause"},
     "bigfleet_shard_provider_rpc_errors_total": {"provider", "rpc", "code"},
+    "bigfleet_shard_regret_dollars_per_hour": set(),
+    "bigfleet_shard_regret_ratio": set(),
     "bigfleet_shard_rollup_quarantined": {"cluster"},
     "bigfleet_tls_certificate_expiry_timestamp_seconds": set(),
 }

@@ -81,6 +81,7 @@ READING = {
             *(
                 "reports offerings",
                 "reports thrash",
+                "reports regret",
                 "clusters show x",
                 "top clusters",
                 "top shards",

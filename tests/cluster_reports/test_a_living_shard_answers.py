@@ -12,7 +12,8 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import StoryCall
-from bigfleet.wire.shard_admin import ClusterReportClient, ShardAdminClient
+from bigfleet.wire.cluster_report_client import ClusterReportClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.cli.shard_commands.rig import living_shard, need
 
 SHOP = ClusterReport("shop", at=5, nodes_ready=3, requests_by_phase={"Acknowledged": 3})

@@ -11,13 +11,14 @@ from bigfleet.model.machines import Assigned, CapacityType, Instant, MachineStat
 from bigfleet.model.memory import EngineMemory, Shortfall
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
+from bigfleet.model.priority_classes import priority_class
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import Log
-from bigfleet.shard.ledgers.shortfalls import Shortfalls, age_bucket, priority_class
+from bigfleet.shard.ledgers.shortfalls import Shortfalls, age_bucket
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines, summary_of
 from tests.worlds.fleets import NOW, fleet_of
 from tests.worlds.gpus import bound, host, plain, slot, units

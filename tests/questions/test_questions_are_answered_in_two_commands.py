@@ -53,6 +53,10 @@ FACTS = {
         "until 2026-03-14T05:04:00Z",
         "suppressed: paused by ada: web loses machines to payments",
     ),
+    12: (
+        "shard-0  optimal   $2.63    $2.03  $0.60  22.8%  batch cpu 28 memory 96Gi",
+        "m5.2xlarge: $2.34/h, $1.74/h in the bound",
+    ),
 }
 #: Asked of a living shard and a cluster's API server: test_why_a_pod_waits.py.
 LIVE = {3}

@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 
 from bigfleet import __version__
+from bigfleet.model.regret import HOW_TO_ENABLE
 from tests.architecture.tree import ROOT
 
 FLEET = ROOT / "examples" / "fleets" / "priority-inversion.yaml"
@@ -40,6 +41,7 @@ def tried(dist: Path, place: Path) -> None:
     user = User(environment, place)
     _told("it says its version", user.says_its_version)
     _told("bigfleet plan", user.plans)
+    _told("it says how to add what an extra installs", user.is_told_of_the_extra)
     _told("bigfleet up --headless --for 20s --assert", user.sees_a_fleet)
 
 
@@ -102,11 +104,15 @@ class User:
             raise TrialFailed(f"the package comes from {where}, not from the wheel")
 
     def plans(self) -> None:
-        fleet = self._home / FLEET.name
-        shutil.copyfile(FLEET, fleet)
-        said = self._runs("bigfleet", "plan", str(fleet))
+        said = self._runs("bigfleet", "plan", self._fleet())
         if "preempt" not in said.lower():
             raise TrialFailed(f"bigfleet plan of {FLEET.name} shows no preemption:\n{said}")
+
+    def is_told_of_the_extra(self) -> None:
+        """The runtime lock holds no extra: the regret meter has no solver."""
+        said = self._runs("bigfleet", "reports", "regret", "--fleet", self._fleet(), ends_with=5)
+        if HOW_TO_ENABLE not in said:
+            raise TrialFailed(f"bigfleet reports regret does not say how to enable it:\n{said}")
 
     def sees_a_fleet(self) -> None:
         said = self._runs("bigfleet", "up", "--headless", "--for", "20s", "--assert")
@@ -114,19 +120,25 @@ class User:
         if left := [path.name for path in self._folder.iterdir()]:
             raise TrialFailed(f"bigfleet up left {', '.join(left)} in the folder it ran in")
 
-    def _runs(self, program: str, *words: str) -> str:
+    def _fleet(self) -> str:
+        return shutil.copyfile(FLEET, str(self._home / FLEET.name))
+
+    def _runs(self, program: str, *words: str, ends_with: int = 0) -> str:
         ours = {"PATH": f"{self._bin}:{os.defpath}", "HOME": str(self._home), "NO_COLOR": "1"}
-        return _run([str(self._bin / program), *words], self._folder, ours)
+        return _run([str(self._bin / program), *words], self._folder, ours, ends_with)
 
 
-def _run(words: list[str], folder: Path, variables: dict[str, str] | None = None) -> str:
+def _run(
+    words: list[str], folder: Path, variables: dict[str, str] | None = None, ends_with: int = 0
+) -> str:
+    """What it said; of a program that is to fail with what it said to standard error."""
     ended = subprocess.run(
         words, cwd=folder, env=variables, capture_output=True, text=True, timeout=600, check=False
     )
-    if ended.returncode:
-        said = f"{ended.stdout}{ended.stderr}".strip()
+    said = f"{ended.stdout}{ended.stderr}".strip()
+    if ended.returncode != ends_with:
         raise TrialFailed(f"{' '.join(words)} ended with {ended.returncode}:\n{said}")
-    return ended.stdout
+    return said if ends_with else ended.stdout
 
 
 def _only(dist: Path, name: str) -> Path:

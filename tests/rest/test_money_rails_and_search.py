@@ -13,6 +13,7 @@ LISTS = {
     "/quarantines": shapes.Quarantines,
     "/offerings": shapes.Offerings,
     "/thrash": shapes.Thrash,
+    "/regret": shapes.Regrets,
     "/verifier": shapes.Verifiers,
     "/quotas": shapes.Quotas,
     "/transfers?finished=true": shapes.Transfers,

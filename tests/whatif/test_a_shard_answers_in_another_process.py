@@ -179,6 +179,26 @@ async def test_a_process_that_answers_stands_still_while_a_cycle_runs(
         await asked.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+async def test_a_process_that_measures_the_regret_stands_still_while_a_cycle_runs(
+    finished: FinishedCycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_ifs, "_LONGEST_WAIT_SECONDS", 0.0)
+    asked = HeldWhatIfs("shard-0", 3, None)
+    asked.hold()
+    measuring = asyncio.create_task(asked.regret(finished))
+    async with asyncio.timeout(60):
+        while not asked.workers:
+            await next_turn()
+    [pid] = asked.workers
+    await until(pid, is_still=True)
+    assert not measuring.done()
+    asked.go_on()
+    assert (await measuring).cycle == finished.given.cycle
+    assert state_of(pid) in ("", "Z")
+    assert asked.workers == []
+
+
 #: Starts a worker, has it answer once, stops it, and dies without a word to it.
 _DIES = """
 import json, os, signal, subprocess, sys

@@ -13,7 +13,7 @@ from bigfleet.model.what_if import (
     SweepPoint,
 )
 from bigfleet.whatif.summing import summed
-from tests.wire.admin import COMPARED
+from tests.wire.what_if_answer import COMPARED
 
 
 def test_one_shard_answers_for_itself() -> None:

@@ -11,7 +11,7 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.kube.kinds import LEASES, PODS
 from bigfleet.model.cluster_reports import ClusterReport, RefusedReclaim
 from bigfleet.model.instants import instant_text
-from bigfleet.wire.shard_admin import ClusterReportClient
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 from tests.cli.shard_commands.rig import FIRST
 from tests.podwatch.pods import affinity, expression
 from tests.why_pod.cluster import SAID, SPEC, TYPE, PodsCluster, need_of, pods_cluster

@@ -53,6 +53,7 @@ from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.provider_calls import Peer
 from bigfleet.model.reasons import ToldReason
+from bigfleet.model.regret import Regret
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import RollupRefusal
@@ -110,18 +111,18 @@ from bigfleet.model.verifier_views import (
     VerifierView,
 )
 from bigfleet.model.what_if import (
-    AddedNeed,
-    ClusterDelta,
-    ClusterSide,
-    Move,
-    NeedChange,
     WhatIfAnswer,
     WhatIfCall,
-    WhatIfSide,
 )
 from bigfleet.wire.need_listings import EncodedNeeds
 from bigfleet.wire.shard_admin import MachineListing
-from tests.wire import counterfactual_answer, figures_answer, thrash_answers
+from tests.wire import (
+    counterfactual_answer,
+    figures_answer,
+    regret_answer,
+    thrash_answers,
+    what_if_answer,
+)
 from tests.wire.watch_answers import ScriptedWatch
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -429,33 +430,6 @@ FLEET_LINES = (
 )
 
 
-_SIDE = WhatIfSide({"Preempt": 2}, 3, 4, {1000: 1, 5: 2}, 1.5, 0.25, 64.0, 1, {"Idle": 7})
-COMPARED = WhatIfAnswer(
-    "3:18231",
-    WhatIfSide(),
-    _SIDE,
-    (
-        ClusterDelta("bank", ClusterSide(4, 0, 1.0), ClusterSide(2, 1, 0.5, {"Preempt": 2}), 1),
-        ClusterDelta("shop", ClusterSide(), ClusterSide(3, 2, 0.25, {"Bootstrap": 3})),
-    ),
-    (
-        NeedChange(NeedKey("bank", "p=1|x", "g"), 1000, Resources.of({"cpu": 4000}), "too small"),
-        NeedChange(NeedKey("shop", "p=1|x", ""), 10, Resources.of({"cpu": 2000}), "held"),
-    ),
-    (NeedChange(NeedKey("bank", "p=2|x", ""), 5),),
-    30,
-    1,
-    (Move("bank", "shop", 2),),
-    5,
-    ("zone-loss b",),
-    ("a warning",),
-    (
-        AddedNeed(NeedKey("shop", "p=1|x", ""), False, "supply.none", "no machine fits"),
-        AddedNeed(NeedKey("bank", "p=2|x", ""), True),
-    ),
-)
-
-
 @dataclass
 class ScriptedAdmin(ScriptedWatch):
     rows: Sequence[MachineView] = (BARE, FULL)
@@ -512,7 +486,7 @@ class ScriptedAdmin(ScriptedWatch):
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
         self.asked.append(("what_if", call))
-        return COMPARED
+        return what_if_answer.COMPARED
 
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
         self.asked.append(("counterfactual", call))
@@ -565,6 +539,10 @@ class ScriptedAdmin(ScriptedWatch):
     async def thrash(self) -> Sequence[ThrashFinding]:
         self.asked.append(("thrash",))
         return (thrash_answers.THRASHING,)
+
+    async def regret(self) -> Regret:
+        self.asked.append(("regret",))
+        return regret_answer.MEASURED
 
     async def verifier(self) -> VerifierView:
         self.asked.append(("verifier",))

@@ -19,10 +19,11 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.rpc_service import RpcService
-from bigfleet.wire.shard_admin import SHARD_ADMIN, ClusterReportClient
+from bigfleet.wire.shard_admin import SHARD_ADMIN
 from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority

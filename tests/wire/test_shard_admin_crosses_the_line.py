@@ -70,8 +70,10 @@ from tests.wire import (
     admin,
     counterfactual_answer,
     figures_answer,
+    regret_answer,
     thrash_answers,
     watch_answers,
+    what_if_answer,
 )
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
@@ -189,7 +191,7 @@ CALLS: dict[str, Exchange] = {
     "what if": (
         lambda c: c.what_if(WHAT_IF),
         ("what_if", WHAT_IF),
-        admin.COMPARED,
+        what_if_answer.COMPARED,
     ),
     "what would satisfy a Need": (
         lambda c: c.counterfactual(CounterfactualCall(KEY, 8, 5000, 2, "n1", True)),
@@ -217,6 +219,7 @@ CALLS: dict[str, Exchange] = {
         watch_answers.PIECES,
     ),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
+    "the regret": (lambda c: c.regret(), ("regret",), regret_answer.MEASURED),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (
         lambda c: c.set_verifier_policy(AUDIT, admin.POLICY),

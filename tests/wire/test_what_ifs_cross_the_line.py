@@ -43,7 +43,7 @@ from bigfleet.v1alpha1 import capacity_pb2
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.what_ifs import answer_bytes, call_bytes, call_of, read_answer, read_call
-from tests.wire import admin
+from tests.wire import what_if_answer
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority
 from tests.wire.sessions import ScriptedShard, line_to
@@ -104,11 +104,11 @@ def test_a_call_to_sweep_and_to_name_machines_arrives_whole() -> None:
 
 def test_points_of_a_sweep_and_fates_of_machines_arrive_whole() -> None:
     axes = (SweepAxis("demand.ml", (1.0, 1.5)), SweepAxis("price", (2.0,)))
-    points = (SweepPoint((1.0, 2.0), admin.COMPARED),)
+    points = (SweepPoint((1.0, 2.0), what_if_answer.COMPARED),)
     fates = (Fate(True, "Reclaim", "ml", "", "", 40_000, ("m-1",)), Fate(False, after="Delete"))
-    answer = replace(admin.COMPARED, sweep=Sweep(axes, points), fates=fates)
+    answer = replace(what_if_answer.COMPARED, sweep=Sweep(axes, points), fates=fates)
     assert read_answer(answer_bytes(answer)) == answer
-    none_of_them = replace(admin.COMPARED, fates=())
+    none_of_them = replace(what_if_answer.COMPARED, fates=())
     assert read_answer(answer_bytes(none_of_them)) == none_of_them
 
 
@@ -188,9 +188,9 @@ async def test_a_cluster_asks_about_its_own_demand_and_hears_of_itself_only(tmp_
     assert not told.moved
     assert not told.newly_met
     assert not told.changed.machines_by_state
-    assert told.cycle == admin.COMPARED.cycle
+    assert told.cycle == what_if_answer.COMPARED.cycle
     assert [n.key.cluster for n in told.added] == ["shop"]
 
 
 async def test_an_answer_arrives_as_it_was_given() -> None:
-    assert read_answer(answer_bytes(admin.COMPARED)) == admin.COMPARED
+    assert read_answer(answer_bytes(what_if_answer.COMPARED)) == what_if_answer.COMPARED

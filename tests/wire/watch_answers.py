@@ -36,7 +36,7 @@ from bigfleet.model.watch_events import (
     ShardOverview,
     WatchCall,
 )
-from tests.wire import figures_answer
+from tests.wire import figures_answer, regret_answer
 
 STATUS = ShardStatus(
     *("shard-0", 3, "1.2.3", 9, 10, 0.25, "", 2, 3, 4, 5, (), True, 6, 7, ()),
@@ -75,6 +75,7 @@ EVENTS = (
             2,
             ("ml", "shop"),
             (ClusterPods("shop", 4, 2, 1),),
+            regret_answer.MEASURED,
         ),
     ),
     ShardEvent(3, 9, 10, decisions=DecisionChanges((STARTED,))),

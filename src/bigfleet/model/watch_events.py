@@ -11,6 +11,7 @@ from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.figures import ShardFigures
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.regret import Regret
 from bigfleet.model.shard_views import (
     ActionView,
     NeedRow,
@@ -47,6 +48,8 @@ class ShardOverview:
     clusters: tuple[str, ...]
     #: Of clusters whose operators count them now; of the others nothing is known.
     pods: tuple[ClusterPods, ...] = ()
+    #: As it was measured last; None: of an earlier version.
+    regret: Regret | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,9 @@ GAUGES = {
     "expected_interruption_cost_per_hour": "Dollars per hour that interruptions of real machines "
     "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
     "pinned workload may be interrupted.",
+    "regret_dollars_per_hour": "Dollars per hour of effective cost between the last measured cycle "
+    "and its lower bound; absent while nothing is measured.",
+    "regret_ratio": "That as a part of the cycle's effective cost, 0 to 1.",
     "audit_lines_lost": "Audit lines that never reached the file.",
     "journal_degraded": "1 while the journal or the audit log cannot be written.",
     "journal_lag_seconds": "How long the oldest record that is not on disk yet has waited.",

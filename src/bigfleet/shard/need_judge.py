@@ -36,12 +36,13 @@ from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
+from bigfleet.model.priority_classes import PRIORITY_CLASSES
 from bigfleet.model.reasons import Reason
 from bigfleet.shard.cluster_reports import ClusterReports
 from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.execution.phases import PHASE_OF_STATE
-from bigfleet.shard.ledgers.shortfalls import CLASSES, class_numbers
+from bigfleet.shard.ledgers.shortfalls import class_numbers
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.dispositions import Disposed
@@ -97,14 +98,14 @@ class NeedJudge:
             return
         states, decision = self._shown
         classes = class_numbers(decision.outcome.needs.priority)
-        number = (states.state.astype(np.int64) - 1) * len(CLASSES) + classes
-        found = np.bincount(number, minlength=len(NeedState) * len(CLASSES)).tolist()
+        number = (states.state.astype(np.int64) - 1) * len(PRIORITY_CLASSES) + classes
+        found = np.bincount(number, minlength=len(NeedState) * len(PRIORITY_CLASSES)).tolist()
         for state in NeedState:
             of_state = states.since[states.state == state]
             oldest = (at - int(of_state.min())) / SECOND if len(of_state) else 0.0
             counts.set("needs_oldest_seconds", max(0.0, oldest), state=state.label)
-            for place, name in enumerate(CLASSES):
-                needs = found[(state - 1) * len(CLASSES) + place]
+            for place, name in enumerate(PRIORITY_CLASSES):
+                needs = found[(state - 1) * len(PRIORITY_CLASSES) + place]
                 counts.set("needs", needs, state=state.label, priority_class=name)
 
     # -- asking the parts ------------------------------------------------------------------------

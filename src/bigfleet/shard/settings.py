@@ -300,6 +300,11 @@ class ShardSettings:
     )
     cycle_min_gap: Seconds = setting(0.1, "shortest pause between two decisions", reloadable=True)
     engine_timeout: Seconds = setting(30.0, "longest decision", least=0.001)
+    regret_interval: Seconds = setting(
+        60.0,
+        "pause between two measurements of the regret; 0 turns the meter off",
+        reloadable=True,
+    )
     max_actions_per_cycle: int = setting(
         0, "actions started per cycle; 0: no limit", reloadable=True
     )

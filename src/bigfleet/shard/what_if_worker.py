@@ -1,5 +1,5 @@
-"""The process that answers what-ifs and counterfactuals of a shard: at a low priority, one after
-the other.
+"""The process that answers what-ifs and counterfactuals of a shard, or measures its regret: at a
+low priority, one after the other.
 
 Questions come on standard input, answers go to standard output, each as frames: eight bytes of
 length, then the content. It ends when its input ends, so that it never outlives its shard.
@@ -25,17 +25,19 @@ from bigfleet.journal.segments import UnreadableJournal, segments_of
 from bigfleet.model.errors import BadInput
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
+from bigfleet.regret.meter import regret_of
 from bigfleet.whatif.counterfactual_answers import answered as counterfactual_answer
 from bigfleet.whatif.questions import Questions
 from bigfleet.whatif.sweep_axes import axes_of
 from bigfleet.whatif.sweeping import sweep_until
 from bigfleet.wire import counterfactuals
 from bigfleet.wire.journal_records import record_of
+from bigfleet.wire.regrets import regret_bytes
 from bigfleet.wire.what_ifs import answer_bytes, read_call
 
 LENGTH_BYTES = 8
-#: What is asked.
-WHAT_IF, COUNTERFACTUAL = "what-if", "counterfactual"
+#: What is asked; READY: nothing, the answer tells that the process is up.
+WHAT_IF, COUNTERFACTUAL, REGRET, READY = "what-if", "counterfactual", "regret", "ready"
 #: Cycles go first; at 19 a question on a busy machine would wait for minutes.
 NICENESS = 10
 #: Of prctl(2).
@@ -78,9 +80,14 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
     """The first frame is the request, the others are the records of the cycle, if it is not to be
     read from the journal."""
     began = stopwatch()
+    if asked.get("question") == READY:
+        return "", b""
     try:
         cycle, shard, name = _cycle_of(asked, frames[1:])
         given = cycle.given
+        if asked.get("question") == REGRET:
+            measured = replace(regret_of(given.decide(workers=1)), cycle=given.cycle, at=given.at)
+            return "", regret_bytes(measured)
         if asked.get("question") == COUNTERFACTUAL:
             why = counterfactuals.read_call(frames[0])
             rails = rails_of(cycle, shard)

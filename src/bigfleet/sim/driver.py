@@ -21,10 +21,10 @@ from bigfleet.sim.demand import Asked, Demand
 from bigfleet.sim.operator import Operator, Rollup, Said
 from bigfleet.sim.script import Change, NodeLoss, WorkloadScale
 from bigfleet.sim.workloads import CLASSES, DAEMON_SETS, DaemonSet
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
-from bigfleet.wire.shard_admin import ClusterReportClient
 
 TICK_SECONDS = 1.0
 _REDIALS = Backoff(0.5, 30.0)

@@ -166,6 +166,7 @@ class FleetPlan:
                 dwell=Seconds(usual.thrash.dwell / _HASTE),
                 hold=Seconds(usual.thrash.hold / _HASTE),
             ),
+            regret_interval=self._real(usual.regret_interval),
             session=replace(usual.session, stall_timeout=self._real(usual.session.stall_timeout)),
             report=replace(
                 usual.report,

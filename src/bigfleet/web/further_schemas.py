@@ -15,6 +15,7 @@ MachineDocument = Annotated[dict[str, Any], of_wire("MachineView")]
 EventDocument = Annotated[dict[str, Any], of_wire("StoryEvent")]
 OfferingDocument = Annotated[dict[str, Any], of_wire("OfferingView")]
 QuarantineDocument = Annotated[dict[str, Any], of_wire("Quarantine")]
+RegretDocument = Annotated[dict[str, Any], of_wire("Regret")]
 ThrashDocument = Annotated[dict[str, Any], of_wire("ThrashFinding")]
 VerifierDocument = Annotated[dict[str, Any], of_wire("GetVerifierResponse")]
 QuotaDocument = Annotated[dict[str, Any], of_wire("QuotaAllocation")]
@@ -242,6 +243,11 @@ class Offerings(Listed, kw_only=True):
 
 class Thrash(Listed, kw_only=True):
     findings: list[ThrashDocument]
+    queried_at: Time
+
+
+class Regrets(Listed, kw_only=True):
+    regrets: list[RegretDocument]
     queried_at: Time
 
 

@@ -99,6 +99,15 @@ class FleetPods(Shape, kw_only=True):
     by_cluster: dict[str, PodNumbers]
 
 
+class FleetRegret(Shape, kw_only=True):
+    status: str
+    reason: str
+    greedy_per_hour: float | None
+    bound_per_hour: float | None
+    gap_per_hour: float | None
+    ratio: float | None
+
+
 class Overview(Shape, kw_only=True):
     shards: Count
     clusters: Count
@@ -123,7 +132,7 @@ class Overview(Shape, kw_only=True):
     findings: list[FindingShape]
     thrash: Count
     pauses: list[PauseDocument]
-    regret: None
+    regret: FleetRegret | None
     calibration: None
     shards_down: list[str]
     rebuilding: bool

@@ -16,6 +16,7 @@ _ROOTS = (
     shard.OfferingView,
     shard.Quarantine,
     shard.ThrashFinding,
+    shard.Regret,
     shard.GetVerifierResponse,
     shared.Reason,
     shared.Pause,

@@ -7,9 +7,7 @@ asked (`authorisation`); what a call means is its handler's business.
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-from google.protobuf.message import DecodeError
+from typing import Protocol
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
@@ -30,6 +28,7 @@ from bigfleet.model.machine_answers import (
 )
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.regret import Regret
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
@@ -72,7 +71,6 @@ from bigfleet.wire.journal_rpcs import (
     record_in,
     tail_frames,
 )
-from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_answers import (
     CYCLE_CALL,
     CYCLE_VIEW,
@@ -94,6 +92,7 @@ from bigfleet.wire.need_listings import (
 )
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
+from bigfleet.wire.regrets import REGRET
 from bigfleet.wire.rpcs import (
     ROWS_PER_FRAME,
     Answer,
@@ -125,13 +124,8 @@ from bigfleet.wire.watch_rpcs import (
 from bigfleet.wire.what_ifs import MOST_BYTES as MOST_WHAT_IF_BYTES
 from bigfleet.wire.what_ifs import answer_message, answer_of, call_message, call_of
 
-if TYPE_CHECKING:
-    from bigfleet.wire.real_times import WireTimes
-
 #: Ids, zones and the like that a selector may name.
 _MOST_SELECTED = 10_000
-#: Seconds: an operator has something newer to tell by then.
-REPORT_DEADLINE = 10.0
 #: Seconds: a minute of engine time, and the way there and back.
 WHAT_IF_DEADLINE = 90.0
 _EVERYTHING = MachineQuery()
@@ -174,6 +168,7 @@ class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
         """A sentence."""
 
     async def thrash(self) -> Sequence[ThrashFinding]: ...
+    async def regret(self) -> Regret: ...
     async def verifier(self) -> VerifierView: ...
     async def set_verifier_policy(
         self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
@@ -342,36 +337,6 @@ class WhatIfClient(RpcClient):
         return COUNTERFACTUAL.read(content, pb.CounterfactualResponse, read)
 
 
-class ClusterReportClient(RpcClient):
-    """An operator's end; every failure is a Rejected, and nothing is told twice."""
-
-    def __init__(
-        self,
-        address: str,
-        tls: TlsFiles | None = None,
-        *,
-        deadline: float = REPORT_DEADLINE,
-        times: "WireTimes | None" = None,
-    ) -> None:
-        super().__init__(address, tls, deadline=deadline)
-        self._times = times
-
-    async def report(self, report: ClusterReport) -> ClusterReportReply:
-        """UNIMPLEMENTED: the shard is older than reports."""
-        request = pb.ReportClusterRequest(report=REPORT.message(report)).SerializeToString()
-        path = REPORT_CLUSTER.path
-        if self._times is not None:
-            request = self._times.request_sent(path, request)
-        content = await self.line.call(path, request, self.deadline)
-        try:
-            if self._times is not None:
-                content = self._times.answer_received(path, content)
-            return REPLY.record(pb.ReportClusterResponse.FromString(content))
-        except DecodeError as problem:
-            text = f"the answer to {REPORT_CLUSTER.method} cannot be read: {problem}"
-            raise Rejected(Code.INTERNAL, text) from None
-
-
 class ShardAdminClient(WhatIfClient):
     """Records out, records back, every failure a Rejected: UNIMPLEMENTED of an older shard."""
 
@@ -484,6 +449,18 @@ class ShardAdminClient(WhatIfClient):
         ShardAdminHandler.thrash,
         rows(pb.ListThrashResponse, "findings", THRASH_FINDING),
         "reports thrash",
+    )
+    regret = SHARD_ADMIN.read(
+        "GetRegret",
+        pb.GetRegretRequest,
+        no_arguments,
+        ShardAdminHandler.regret,
+        Answer(
+            pb.GetRegretResponse,
+            lambda regret: pb.GetRegretResponse(regret=REGRET.message(regret)),
+            lambda answer: REGRET.record(answer.regret),
+        ),
+        "reports regret",
     )
     verifier = SHARD_ADMIN.read(
         "GetVerifier",

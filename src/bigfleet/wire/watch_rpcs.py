@@ -28,6 +28,7 @@ from bigfleet.wire.machine_answers import decisions_in_full
 from bigfleet.wire.machine_views import NEED_KEY
 from bigfleet.wire.need_listings import NEED_ROW
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
+from bigfleet.wire.regrets import REGRET
 from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ OVERVIEW = RecordCodec(
     offerings=OFFERING,
     figures=FIGURES,
     pods=RecordCodec(ClusterPods, pb.ClusterPods),
+    regret=REGRET,
 )
 DECISION_CHANGES = RecordCodec(DecisionChanges, pb.DecisionChanges, decisions_in_full("decisions"))
 NEED_CHANGES = RecordCodec(NeedChanges, pb.NeedChanges, changed=NEED_ROW, removed=NEED_KEY)

@@ -5,7 +5,7 @@ from pathlib import Path
 from bigfleet.model.cluster_reports import ClusterReport
 from bigfleet.model.needs import Need
 from bigfleet.model.resources import Resources
-from bigfleet.wire.shard_admin import ClusterReportClient
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 from tests.cli.shard_commands.rig import living_shard, need
 
 WHY = "distinct resource names: 65 sent, 64 allowed; see rollup.max_resource_names"

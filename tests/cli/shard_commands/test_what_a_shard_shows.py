@@ -15,10 +15,11 @@ from bigfleet.model.cluster_reports import ClusterReport, NeedSources
 from bigfleet.model.instants import instant_of
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.v1alpha1 import shardread_pb2
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
-from bigfleet.wire.shard_admin import SHARD_ADMIN, ClusterReportClient, ShardAdminHandler
+from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminHandler
 from bigfleet.wire.shard_read import SHARD_READ
 from tests.cli.shard_commands.rig import (
     BOUGHT,

@@ -21,6 +21,7 @@ READS = (
     "pause list",
     "reports offerings",
     "reports thrash",
+    "reports regret",
     "reports verifier",
 )
 

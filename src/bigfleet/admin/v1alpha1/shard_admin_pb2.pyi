@@ -335,6 +335,31 @@ THRASH_KIND_REPEATED: ThrashKind.ValueType  # 5
 """A Need preempted again although its earlier victims cover what it lacks."""
 Global___ThrashKind: _TypeAlias = ThrashKind  # noqa: Y015
 
+class _RegretStatus:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RegretStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RegretStatus.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REGRET_STATUS_UNSPECIFIED: _RegretStatus.ValueType  # 0
+    REGRET_STATUS_OPTIMAL: _RegretStatus.ValueType  # 1
+    """The linear programs were solved to the end."""
+    REGRET_STATUS_BOUND_ONLY: _RegretStatus.ValueType  # 2
+    """Time ran out: the bound is true, and may be lower than it had to be."""
+    REGRET_STATUS_SKIPPED: _RegretStatus.ValueType  # 3
+    """Not measured; the reason says why."""
+
+class RegretStatus(_RegretStatus, metaclass=_RegretStatusEnumTypeWrapper): ...
+
+REGRET_STATUS_UNSPECIFIED: RegretStatus.ValueType  # 0
+REGRET_STATUS_OPTIMAL: RegretStatus.ValueType  # 1
+"""The linear programs were solved to the end."""
+REGRET_STATUS_BOUND_ONLY: RegretStatus.ValueType  # 2
+"""Time ran out: the bound is true, and may be lower than it had to be."""
+REGRET_STATUS_SKIPPED: RegretStatus.ValueType  # 3
+"""Not measured; the reason says why."""
+Global___RegretStatus: _TypeAlias = RegretStatus  # noqa: Y015
+
 class _NextBestKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -2534,6 +2559,181 @@ class ThrashFinding(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ThrashFinding: _TypeAlias = ThrashFinding  # noqa: Y015
+
+@_typing.final
+class GetRegretRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRegretRequest: _TypeAlias = GetRegretRequest  # noqa: Y015
+
+@_typing.final
+class GetRegretResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REGRET_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def regret(self) -> Global___Regret:
+        """The last measurement."""
+
+    def __init__(
+        self,
+        *,
+        regret: Global___Regret | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["regret", b"regret"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["regret", b"regret"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRegretResponse: _TypeAlias = GetRegretResponse  # noqa: Y015
+
+@_typing.final
+class Regret(_message.Message):
+    """What the machines of a cycle cost per hour, against the least that could cover the same. Dollars
+    are effective cost: prices, and interruptions at the penalties that are declared.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    GREEDY_PER_HOUR_FIELD_NUMBER: _builtins.int
+    BOUND_PER_HOUR_FIELD_NUMBER: _builtins.int
+    GAP_PER_HOUR_FIELD_NUMBER: _builtins.int
+    RATIO_FIELD_NUMBER: _builtins.int
+    PINNED_MACHINES_FIELD_NUMBER: _builtins.int
+    UNCOVERED_FIELD_NUMBER: _builtins.int
+    BY_TYPE_FIELD_NUMBER: _builtins.int
+    MACHINE_CLASSES_FIELD_NUMBER: _builtins.int
+    NEED_GROUPS_FIELD_NUMBER: _builtins.int
+    status: Global___RegretStatus.ValueType
+    reason: _builtins.str
+    """Why it was skipped, or ended early."""
+    cycle: _builtins.int
+    """What was measured, and when that was decided."""
+    at_unix_nanos: _builtins.int
+    seconds: _builtins.float
+    """What the measurement took."""
+    greedy_per_hour: _builtins.float
+    """Of the machines that the cycle claims for Needs."""
+    bound_per_hour: _builtins.float
+    """No assignment of whole machines with the same coverage costs less."""
+    gap_per_hour: _builtins.float
+    ratio: _builtins.float
+    """The part of the cycle's cost that the bound saves, 0 to 1."""
+    pinned_machines: _builtins.int
+    """Claimed machines that may be interrupted, for Needs that must not be: at their price alone."""
+    machine_classes: _builtins.int
+    need_groups: _builtins.int
+    @_builtins.property
+    def uncovered(self) -> _containers.RepeatedCompositeFieldContainer[Global___UncoveredDemand]:
+        """Classes of priority that lack something in the cycle or in the bound, the highest first."""
+
+    @_builtins.property
+    def by_type(self) -> _containers.RepeatedCompositeFieldContainer[Global___TypeRegret]:
+        """The largest part of the gap first; empty unless optimal."""
+
+    def __init__(
+        self,
+        *,
+        status: Global___RegretStatus.ValueType = ...,
+        reason: _builtins.str = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        greedy_per_hour: _builtins.float = ...,
+        bound_per_hour: _builtins.float = ...,
+        gap_per_hour: _builtins.float = ...,
+        ratio: _builtins.float = ...,
+        pinned_machines: _builtins.int = ...,
+        uncovered: _abc.Iterable[Global___UncoveredDemand] | None = ...,
+        by_type: _abc.Iterable[Global___TypeRegret] | None = ...,
+        machine_classes: _builtins.int = ...,
+        need_groups: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "bound_per_hour", b"bound_per_hour", "by_type", b"by_type", "cycle", b"cycle", "gap_per_hour", b"gap_per_hour", "greedy_per_hour", b"greedy_per_hour", "machine_classes", b"machine_classes", "need_groups", b"need_groups", "pinned_machines", b"pinned_machines", "ratio", b"ratio", "reason", b"reason", "seconds", b"seconds", "status", b"status", "uncovered", b"uncovered"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Regret: _TypeAlias = Regret  # noqa: Y015
+
+@_typing.final
+class UncoveredDemand(_message.Message):
+    """What the Needs of a priority class lack, in the cycle and where coverage comes before cost."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRIORITY_CLASS_FIELD_NUMBER: _builtins.int
+    GREEDY_FIELD_NUMBER: _builtins.int
+    BOUND_FIELD_NUMBER: _builtins.int
+    BOUND_KNOWN_FIELD_NUMBER: _builtins.int
+    priority_class: _builtins.str
+    bound_known: _builtins.bool
+    """False: time ran out before the bound was found."""
+    @_builtins.property
+    def greedy(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def bound(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        priority_class: _builtins.str = ...,
+        greedy: _provider_pb2.Resources | None = ...,
+        bound: _provider_pb2.Resources | None = ...,
+        bound_known: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bound", b"bound", "greedy", b"greedy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bound", b"bound", "bound_known", b"bound_known", "greedy", b"greedy", "priority_class", b"priority_class"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UncoveredDemand: _TypeAlias = UncoveredDemand  # noqa: Y015
+
+@_typing.final
+class TypeRegret(_message.Message):
+    """The part of one instance type in the cost of the cycle and in that of the bound."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INSTANCE_TYPE_FIELD_NUMBER: _builtins.int
+    GREEDY_PER_HOUR_FIELD_NUMBER: _builtins.int
+    BOUND_PER_HOUR_FIELD_NUMBER: _builtins.int
+    GAP_PER_HOUR_FIELD_NUMBER: _builtins.int
+    instance_type: _builtins.str
+    greedy_per_hour: _builtins.float
+    bound_per_hour: _builtins.float
+    gap_per_hour: _builtins.float
+    def __init__(
+        self,
+        *,
+        instance_type: _builtins.str = ...,
+        greedy_per_hour: _builtins.float = ...,
+        bound_per_hour: _builtins.float = ...,
+        gap_per_hour: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bound_per_hour", b"bound_per_hour", "gap_per_hour", b"gap_per_hour", "greedy_per_hour", b"greedy_per_hour", "instance_type", b"instance_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TypeRegret: _TypeAlias = TypeRegret  # noqa: Y015
 
 @_typing.final
 class TraceAction(_message.Message):
@@ -6501,6 +6701,7 @@ class ShardOverview(_message.Message):
     THRASH_FINDINGS_FIELD_NUMBER: _builtins.int
     CLUSTERS_FIELD_NUMBER: _builtins.int
     PODS_FIELD_NUMBER: _builtins.int
+    REGRET_FIELD_NUMBER: _builtins.int
     thrash_findings: _builtins.int
     @_builtins.property
     def status(self) -> Global___ShardStatus: ...
@@ -6518,6 +6719,10 @@ class ShardOverview(_message.Message):
     def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClusterPods]:
         """Of those whose operators count them now."""
 
+    @_builtins.property
+    def regret(self) -> Global___Regret:
+        """As it was measured last."""
+
     def __init__(
         self,
         *,
@@ -6528,10 +6733,11 @@ class ShardOverview(_message.Message):
         thrash_findings: _builtins.int = ...,
         clusters: _abc.Iterable[_builtins.str] | None = ...,
         pods: _abc.Iterable[Global___ClusterPods] | None = ...,
+        regret: Global___Regret | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "regret", b"regret", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "pods", b"pods", "quarantines", b"quarantines", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "pods", b"pods", "quarantines", b"quarantines", "regret", b"regret", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

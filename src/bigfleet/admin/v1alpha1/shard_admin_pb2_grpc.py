@@ -104,6 +104,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashResponse.FromString,
                 _registered_method=True)
+        self.GetRegret = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetRegret',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretResponse.FromString,
+                _registered_method=True)
         self.ReportCluster = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
@@ -283,6 +288,13 @@ class ShardAdminServicer:
 
     def ListThrash(self, request, context):
         """Machines that went back and forth, and preemptions that repeat or cause each other.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRegret(self, request, context):
+        """What the cycles cost, against a lower bound.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -483,6 +495,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.ListThrash,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashResponse.SerializeToString,
+            ),
+            'GetRegret': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRegret,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretResponse.SerializeToString,
             ),
             'ReportCluster': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportCluster,
@@ -930,6 +947,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ListThrash',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRegret(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetRegret',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -58,6 +58,8 @@ class ShardAdminStub:
     ResetOffering: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]
     ListThrash: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListThrashRequest, _shard_admin_pb2.ListThrashResponse]
     """Machines that went back and forth, and preemptions that repeat or cause each other."""
+    GetRegret: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetRegretRequest, _shard_admin_pb2.GetRegretResponse]
+    """What the cycles cost, against a lower bound."""
     ReportCluster: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
@@ -128,6 +130,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     ResetOffering: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]  # type: ignore[assignment]
     ListThrash: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListThrashRequest, _shard_admin_pb2.ListThrashResponse]  # type: ignore[assignment]
     """Machines that went back and forth, and preemptions that repeat or cause each other."""
+    GetRegret: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetRegretRequest, _shard_admin_pb2.GetRegretResponse]  # type: ignore[assignment]
+    """What the cycles cost, against a lower bound."""
     ReportCluster: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]  # type: ignore[assignment]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
@@ -273,6 +277,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.ListThrashResponse, _abc.Awaitable[_shard_admin_pb2.ListThrashResponse]]:
         """Machines that went back and forth, and preemptions that repeat or cause each other."""
+
+    @_abc_1.abstractmethod
+    def GetRegret(
+        self,
+        request: _shard_admin_pb2.GetRegretRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetRegretResponse, _abc.Awaitable[_shard_admin_pb2.GetRegretResponse]]:
+        """What the cycles cost, against a lower bound."""
 
     @_abc_1.abstractmethod
     def ReportCluster(

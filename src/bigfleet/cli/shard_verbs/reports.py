@@ -13,6 +13,7 @@ from bigfleet.cli.shard_verbs import verifier_report
 from bigfleet.cli.shard_verbs.cost_report import cost
 from bigfleet.cli.shard_verbs.invoices_report import invoices
 from bigfleet.cli.shard_verbs.isolated_report import isolated
+from bigfleet.cli.shard_verbs.regret_report import regret
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
 from bigfleet.cli.shard_verbs.thrash_report import thrash
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
@@ -42,6 +43,7 @@ def reports() -> None:
       bigfleet reports invoices --month 2026-03
       bigfleet reports cost --by team
       bigfleet reports isolated --journal data/journal
+      bigfleet reports regret
     """
 
 
@@ -49,6 +51,7 @@ reports.add_command(isolated)
 reports.add_command(thrash)
 reports.add_command(invoices)
 reports.add_command(cost)
+reports.add_command(regret)
 
 
 @reports.command(short_help="Machines and shortfalls of every shard.")

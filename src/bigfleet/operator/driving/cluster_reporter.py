@@ -22,7 +22,7 @@ from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 from bigfleet.operator.unplaced_pods import CacheContents, UnplacedPods
-from bigfleet.wire.shard_admin import ClusterReportClient
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 
 REST_SECONDS = 600.0
 #: How often it is looked whether a first reply is wanted.

@@ -27,8 +27,8 @@ from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.operator.settings import OperatorSettings
 from bigfleet.process import ProcessContext
+from bigfleet.wire.cluster_report_client import ClusterReportClient
 from bigfleet.wire.session_client import SessionClient
-from bigfleet.wire.shard_admin import ClusterReportClient
 
 
 class LeadingReplica:

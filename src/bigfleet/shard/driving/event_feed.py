@@ -15,6 +15,7 @@ from bigfleet.edge.logs import Log
 from bigfleet.model.fleet_maps import FleetMap, map_changes
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.regret import Regret, skipped
 from bigfleet.model.shard_views import ActionView
 from bigfleet.model.watch_events import (
     DecisionChanges,
@@ -27,6 +28,7 @@ from bigfleet.model.watch_events import (
 )
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.figures import Figures
+from bigfleet.shard.driving.regret_meter import RegretMeter
 from bigfleet.shard.ledgers.needs import NeedsLedger, NeedSourcesTold
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.watching.decision_news import DecisionNews, Ended, decided_after
@@ -79,9 +81,12 @@ class EventFeed:
         stopwatch: Callable[[], float],
         log: Log,
         real_of: Callable[[Instant], Instant] | None = None,
+        regret: RegretMeter | None = None,
     ) -> None:
-        """`real_of`: what people's watches show at an instant of the shard; None: the same."""
+        """`real_of`: what people's watches show at an instant of the shard; None: the same.
+        `regret`: None: it is not measured."""
         self._state = state
+        self._regret = regret
         self.figures = Figures(state)
         self._now = now
         self._stopwatch = stopwatch
@@ -97,6 +102,11 @@ class EventFeed:
         self._made_at = float("-inf")
         #: Topics that are to be made next.
         self._due: set[str] = set()
+
+    def last_regret(self) -> Regret:
+        if self._regret is None:
+            return skipped("this shard does not measure its regret")
+        return self._regret.latest()
 
     def cycle_ended(self) -> None:
         """Costs nothing where nobody watches."""
@@ -221,6 +231,7 @@ class EventFeed:
             len(parts.thrash.findings()),
             tuple(sorted(view.cluster for view in sessions)),
             tuple(pods for view in sessions if (pods := view.pods) is not None),
+            self.last_regret(),
         )
 
     def _map_input(self) -> MapInput:

@@ -28,9 +28,9 @@ from bigfleet.model.figures import (
 )
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.need_states import NeedState
+from bigfleet.model.priority_classes import PRIORITY_CLASSES
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.session_frames import Confidence
-from bigfleet.shard.ledgers.shortfalls import CLASSES
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.state import ShardState
 
@@ -182,7 +182,7 @@ def classes_in(counts: Counts) -> list[ClassCounts]:
                 for state in NeedState
             ),
         )
-        for name in CLASSES
+        for name in PRIORITY_CLASSES
     ]
 
 

@@ -33,6 +33,7 @@ from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, se
 from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
+from bigfleet.shard.driving.regret_meter import RegretMeter
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
 from bigfleet.shard.driving.what_ifs import WhatIfs
@@ -89,9 +90,12 @@ class ShardProcess(Process):
         #: What of its totals the metrics have.
         self._journal_counted: dict[str, int] = {}
         real_of = None if context.times is None else context.times.times.real_of
-        self._feed = EventFeed(state, outlet.now, context.stopwatch, context.log, real_of)
         directory = self._data_dir / "journal" if self._journal is not None else None
         self._what_ifs = WhatIfs(settings.id, epoch, directory)
+        self.regret = RegretMeter(state, outlet, self._what_ifs)
+        self._feed = EventFeed(
+            state, outlet.now, context.stopwatch, context.log, real_of, self.regret
+        )
         self.cycles = Cycles(
             state,
             outlet,
@@ -177,9 +181,14 @@ class ShardProcess(Process):
 
     def _side_work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         client = self._coordinator_client
-        return {} if client is None else {"coordinator": client.run()}
+        reports = {} if client is None else {"coordinator": client.run()}
+        return {"regret": self.regret.run(), **reports}
 
     def _on_side_task_died(self, name: str, problem: BaseException) -> None:
+        if name == "regret":
+            text = f"the regret is not measured any more until a restart: {problem!r}"
+            self.context.log.error("regret.meter", msg=text)
+            return
         text = f"no more reports to the coordinator until a restart: {problem!r}"
         self.context.log.error("coordinator.client", msg=text)
 

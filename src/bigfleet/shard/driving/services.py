@@ -34,6 +34,7 @@ from bigfleet.model.machine_answers import (
 )
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.regret import Regret
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
@@ -266,6 +267,9 @@ class AdminAnswers:
 
     async def thrash(self) -> Sequence[ThrashFinding]:
         return self._state.parts.thrash.findings()
+
+    async def regret(self) -> Regret:
+        return self._feed.last_regret()
 
     async def verifier(self) -> VerifierView:
         return self._state.parts.verification.view(self._outlet.now())

@@ -1,8 +1,9 @@
-"""What-ifs and counterfactuals of a shard: answered in processes of their own, so that cycles do
-not wait for them.
+"""What-ifs, counterfactuals and the regret of a shard: answered in processes of their own, so that
+cycles do not wait for them.
 
-At most MOST_RUNNING at once, of both together. A process is started when it is needed and kept for
-the next question; one whose caller has gone, or that takes too long, is killed.
+At most MOST_RUNNING at once, of what-ifs and counterfactuals together. A process is started when it
+is needed and kept for the next question; one whose caller has gone, or that takes too long, is
+killed.
 
 While a cycle runs they stand still: on a machine of few cores they would slow it down, however low
 their priority is.
@@ -22,9 +23,17 @@ from bigfleet import __version__
 from bigfleet.journal.recorder import FinishedCycle, Recorder
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.regret import Regret
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
-from bigfleet.shard.what_if_worker import COUNTERFACTUAL, LENGTH_BYTES, WHAT_IF
+from bigfleet.shard.what_if_worker import (
+    COUNTERFACTUAL,
+    LENGTH_BYTES,
+    READY,
+    REGRET,
+    WHAT_IF,
+)
 from bigfleet.wire import counterfactuals
+from bigfleet.wire.regrets import read_regret
 from bigfleet.wire.what_ifs import call_bytes, read_answer
 
 MOST_RUNNING = 2
@@ -82,6 +91,32 @@ class WhatIfs:
         request = counterfactuals.call_bytes(call)
         content = await self._answered(COUNTERFACTUAL, request, call.cycle, finished)
         return counterfactuals.read_answer(content)
+
+    async def regret(self, finished: FinishedCycle) -> Regret:
+        """In a process that ends with the measurement: the next one is a minute away, and a fleet
+        in memory is large. Raises Rejected."""
+        recorder = Recorder(self._shard_id, self._epoch, __version__)
+        records = await self._input_of(recorder, finished)
+        if not self._running:
+            self._latest = None
+        name = f"{self._epoch}:{finished.given.cycle}"
+        head = {"question": REGRET, "name": name, "frames": 1 + len(records)}
+        worker = await _started()
+        try:
+            # Once it has answered it ends with this process, and may stand still during cycles.
+            async with asyncio.timeout(LONGEST_SECONDS):
+                await _exchanged(worker, {"question": READY, "frames": 0}, ())
+            asked = self._asked_of(worker, head, (b"", *records), "the regret meter")
+            return read_regret(await asked)
+        except TimeoutError:
+            raise _too_slow("the regret meter") from None
+        except (OSError, asyncio.IncompleteReadError) as problem:
+            text = f"the process of the regret meter has ended: {problem}"
+            raise Rejected(Code.UNAVAILABLE, text) from None
+        finally:
+            if worker in self._idle:
+                self._idle.remove(worker)
+            await _ended(worker)
 
     async def _answered(
         self, question: str, request: bytes, cycle: int, finished: FinishedCycle
@@ -150,28 +185,42 @@ class WhatIfs:
     async def _asked(self, head: dict[str, Any], frames: Sequence[bytes]) -> bytes:
         if not self._idle:
             return await self._told(await _started(), head, frames)
-        worker = self._idle.pop()
+        return await self._asked_of(self._idle.pop(), head, frames)
+
+    async def _asked_of(
+        self,
+        worker: Process,
+        head: dict[str, Any],
+        frames: Sequence[bytes],
+        what: str = "the what-if",
+    ) -> bytes:
+        """One that stands still while cycles run; `what` it does, for an error."""
         self._held.add(worker)
         if self._is_cycle:
             _send(worker, signal.SIGSTOP)
         try:
-            return await self._told(worker, head, frames)
+            return await self._told(worker, head, frames, what)
         finally:
             self._held.discard(worker)
             # Its answer may have been on the way when a cycle began.
             _send(worker, signal.SIGCONT)
 
-    async def _told(self, worker: Process, head: dict[str, Any], frames: Sequence[bytes]) -> bytes:
+    async def _told(
+        self,
+        worker: Process,
+        head: dict[str, Any],
+        frames: Sequence[bytes],
+        what: str = "the what-if",
+    ) -> bytes:
         try:
             async with asyncio.timeout(LONGEST_SECONDS):
                 code, content = await _exchanged(worker, head, frames)
         except TimeoutError:
             await _ended(worker)
-            text = f"the what-if takes longer than {LONGEST_SECONDS:g} s"
-            raise Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if") from None
+            raise _too_slow(what) from None
         except (OSError, asyncio.IncompleteReadError) as problem:
             await _ended(worker)
-            text = f"the process that answers what-ifs has ended: {problem}"
+            text = f"the process of {what} has ended: {problem}"
             raise Rejected(Code.UNAVAILABLE, text) from None
         except BaseException:
             await _ended(worker)
@@ -180,6 +229,11 @@ class WhatIfs:
         if code:
             raise Rejected(Code[code], content.decode())
         return content
+
+
+def _too_slow(what: str) -> Rejected:
+    text = f"{what} takes longer than {LONGEST_SECONDS:g} s"
+    return Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if")
 
 
 async def _started() -> Process:

@@ -18,15 +18,12 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.memory import Shortfall
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
+from bigfleet.model.priority_classes import LEAST_OF_CLASS, PRIORITY_CLASSES, priority_class
 from bigfleet.model.profiles import precedence_of_fingerprint
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ShortfallRow
 from bigfleet.shard.effects import Effects
 
-_CLASSES = (("critical", 1_000_000), ("service", 1_000), ("batch", 100))
-_LOWEST_CLASS = "other"
-#: Classes of priority, the highest first.
-CLASSES = (*(name for name, _ in _CLASSES), _LOWEST_CLASS)
 _AGES = (("300+", 300), ("60-299", 60), ("10-59", 10), ("1-9", 1))
 #: One warning within this time, and how many Needs it names.
 _QUIET = 60 * SECOND
@@ -38,14 +35,9 @@ def priority_of(fingerprint: str) -> int:
     return precedence[0] if precedence else 0
 
 
-def priority_class(priority: int) -> str:
-    return next((name for name, least in _CLASSES if priority >= least), _LOWEST_CLASS)
-
-
 def class_numbers(priority: Int64s) -> Int64s:
-    """Of each priority, the place of its class in CLASSES."""
-    least = np.array([least for _, least in _CLASSES])
-    below: Int64s = (priority[:, None] < least).sum(axis=1)
+    """Of each priority, the place of its class in PRIORITY_CLASSES."""
+    below: Int64s = (priority[:, None] < np.array(LEAST_OF_CLASS)).sum(axis=1)
     return below
 
 
@@ -122,7 +114,7 @@ class Shortfalls:
         for fingerprint in class_of:
             class_of[fingerprint] = priority_class(priority_of(fingerprint))
         by_class = Counter(class_of[key.fingerprint] for key in entries)
-        for name in CLASSES:
+        for name in PRIORITY_CLASSES:
             counts.set("shortfalls_by_priority", by_class[name], priority_class=name)
         by_age = Counter(age_bucket(shortfall.age) for shortfall in entries.values())
         for name, _ in _AGES:

@@ -11,6 +11,7 @@ from bigfleet.model.findings import findings_of_fleet, findings_of_shard
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.pauses import Pause
+from bigfleet.model.regret import regret_of_fleet
 from bigfleet.model.watch_events import ShardOverview
 from bigfleet.wire.shard_views import PAUSE
 
@@ -102,10 +103,26 @@ def overview_of(seen: FleetSeen) -> dict[str, Any]:
         "findings": findings_in(seen),
         "thrash": sum(each.thrash_findings for each in seen.shards.values()),
         "pauses": pauses,
-        "regret": None,
+        "regret": _regret(seen),
         "calibration": None,
         "shardsDown": sorted(seen.down),
         "rebuilding": any(not each.cycle for each in figures),
+    }
+
+
+def _regret(seen: FleetSeen) -> dict[str, Any] | None:
+    """Of all shards together; None where no shard is known."""
+    if not seen.shards:
+        return None
+    found = regret_of_fleet({shard: each.regret for shard, each in seen.shards.items()}, seen.down)
+    known = found.is_measured
+    return {
+        "status": found.status.label,
+        "reason": found.reason,
+        "greedyPerHour": found.greedy_per_hour if known else None,
+        "boundPerHour": found.bound_per_hour if known else None,
+        "gapPerHour": found.gap_per_hour if known else None,
+        "ratio": found.ratio if known else None,
     }
 
 

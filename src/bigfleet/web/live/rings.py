@@ -18,6 +18,8 @@ SECONDS, MINUTES = 3600, 24 * 60
 MINUTE = 60
 #: Series of the whole fleet's bill.
 TOTAL, IDLE = "dollarsPerHour", "idleDollarsPerHour"
+#: Of the regret meter: the effective cost of a cycle, and its lower bound.
+COST, BOUND = "effectiveDollarsPerHour", "boundDollarsPerHour"
 #: Series beyond these are not kept: shards and kinds are few.
 MOST_SERIES = 4096
 

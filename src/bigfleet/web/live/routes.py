@@ -17,6 +17,7 @@ from bigfleet.web.live.cost_series import PREFIX
 from bigfleet.web.live.hub import Client, HubFull
 from bigfleet.web.live.live import Live, known_topics
 from bigfleet.web.live.maps import BYS, By
+from bigfleet.web.live.rings import BOUND, COST, IDLE, TOTAL
 from bigfleet.web.past import past_cycle
 from bigfleet.web.problems import Problem
 
@@ -103,7 +104,7 @@ class LiveRoutes:
             return {name.removeprefix(prefix): found[name] for name in shown}
 
         none = [None] * len(times)
-        single = ("dollarsPerHour", "idleDollarsPerHour", "cycleP99Seconds")
+        single = (TOTAL, IDLE, "cycleP99Seconds", COST, BOUND)
         return Json(
             {
                 "timestamps": times,

@@ -24,6 +24,7 @@ from bigfleet.web.live.overview import (
     overview_of,
     sentence_of,
 )
+from bigfleet.web.live.rings import BOUND, COST, IDLE, TOTAL
 
 #: Rates are of the last minute, quantiles of the last five.
 RECENT_SECONDS = 60
@@ -141,10 +142,13 @@ class Seen:
     def _fleet_samples(self) -> dict[str, float | None]:
         told = overview_of(self.fleet)
         values: dict[str, float | None] = {
-            "dollarsPerHour": told["dollarsPerHour"],
-            "idleDollarsPerHour": told["idleDollarsPerHour"],
+            TOTAL: told["dollarsPerHour"],
+            IDLE: told["idleDollarsPerHour"],
             "cycleP99Seconds": told["cycleP99Seconds"],
         }
+        if told["regret"] is not None:
+            values[COST] = told["regret"]["greedyPerHour"]
+            values[BOUND] = told["regret"]["boundPerHour"]
         values |= {f"machines/{state}": n for state, n in told["machinesByState"].items()}
         values |= {f"needs/{state}": n for state, n in told["needs"].items()}
         values |= {f"actions/{kind}": n / 60 for kind, n in told["actionsPerMinute"].items()}

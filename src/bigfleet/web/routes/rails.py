@@ -11,10 +11,18 @@ from starlette.routing import Route
 from bigfleet.model.shard_admin import PauseList
 from bigfleet.web.answers import queried_at
 from bigfleet.web.fleet import Fleet
-from bigfleet.web.further_schemas import Offerings, Pauses, Quarantines, Thrash, Verifiers
+from bigfleet.web.further_schemas import (
+    Offerings,
+    Pauses,
+    Quarantines,
+    Regrets,
+    Thrash,
+    Verifiers,
+)
 from bigfleet.web.operations import Answering, Asked, Operation, Param
 from bigfleet.web.problems import Problem
 from bigfleet.wire.record_codecs import RecordCodec
+from bigfleet.wire.regrets import REGRET
 from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.shard_views import OFFERING, PAUSE, QUARANTINE
 from bigfleet.wire.thrash_findings import THRASH_FINDING
@@ -91,6 +99,9 @@ def operations(fleet: Fleet) -> list[Operation]:
     async def verifier(client: ShardAdminClient) -> Sequence[Any]:
         return [await client.verifier()]
 
+    async def regret(client: ShardAdminClient) -> Sequence[Any]:
+        return [await client.regret()]
+
     return [
         Operation(
             "/pauses",
@@ -130,6 +141,17 @@ def operations(fleet: Fleet) -> list[Operation]:
             (SHARD,),
             problems=(HTTPStatus.NOT_FOUND,),
             example="/thrash",
+        ),
+        Operation(
+            "/regret",
+            "getRegret",
+            "What the last measured cycle of every shard costs per hour, against a lower bound; "
+            "a shard that measures nothing says why.",
+            rails.rows("regrets", REGRET, regret),
+            Regrets,
+            (SHARD,),
+            problems=(HTTPStatus.NOT_FOUND,),
+            example="/regret",
         ),
         Operation(
             "/verifier",

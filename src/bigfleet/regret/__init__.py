@@ -1,0 +1,1 @@
+"""How far a cycle's cost is from a lower bound that two linear programs give."""
