@@ -51,7 +51,7 @@ async def test_what_is_not_measured_is_called_unknown_with_why(
     async with watching(browser, live.address) as page:
         await page.open("/costs")
         later = page.tab.get_by_role("region", name="Not measured yet", exact=True)
-        assert await later.get_by_text("unknown", exact=True).count() == 3
+        assert await later.get_by_text("unknown", exact=True).count() == 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

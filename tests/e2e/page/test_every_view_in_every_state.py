@@ -177,6 +177,7 @@ CARDS = (
     ("/", "/decisions", ".tiles .tile-value"),
     ("/costs", "/finops/snapshot", ".costs-table tbody tr"),
     ("/costs", "/costs", ".chart"),
+    ("/costs", "/regret", ".chart"),
     ("/clusters", "/quarantines", "main tbody tr.opens"),
     ("/clusters/shop", "/needs", ".clusters-list"),
     ("/clusters/shop", "/decisions", ".clusters-list"),

@@ -57,11 +57,21 @@ export interface Overview {
   stuckPods?: number;
   calmSinceUnixNanos?: number | null;
   pauses?: Pause[];
-  regret?: number | null | Record<string, unknown>;
+  regret?: FleetRegret | null;
   calibration?: number | null | Record<string, unknown>;
   shardsDown?: string[];
   rebuilding?: boolean;
   warnings?: string[];
+}
+
+/** Of all shards; numbers are null where one of them is not measured, and the reason says why. */
+export interface FleetRegret {
+  status: string;
+  reason: string;
+  greedyPerHour: number | null;
+  boundPerHour: number | null;
+  gapPerHour: number | null;
+  ratio: number | null;
 }
 
 export interface Decision {
@@ -121,6 +131,9 @@ export interface History {
   dollarsPerHour?: (number | null)[];
   idleDollarsPerHour?: (number | null)[];
   cycleP99Seconds?: (number | null)[];
+  /** Of the regret meter: what the cycles cost effectively, and their lower bound. */
+  effectiveDollarsPerHour?: (number | null)[];
+  boundDollarsPerHour?: (number | null)[];
 }
 
 export interface SearchResult {

@@ -13,7 +13,8 @@ import { Chart, Legend, PartsBar, type Series } from "../../ui/charts";
 import { Icon } from "../../ui/icons";
 import { Empty, View } from "../../ui/states";
 import { Count, Name, Percent, PerHour } from "../../ui/values";
-import { type CostSeries, hasSamples, isFree, RANGES, shownSeries } from "./series";
+import { RegretCard } from "./regret";
+import { type CostSeries, hasSamples, isFree, type Range, RANGES, shownSeries } from "./series";
 import "./costs.css";
 
 const EVERY = 3_000;
@@ -108,10 +109,8 @@ function Download({ href, what }: { href: string; what: string }) {
   return <a className="button small" href={href} download aria-label={`${what} as CSV`}><Icon name="download" size={14} />CSV</a>;
 }
 
-function Course({ axis }: { axis: Axis }) {
+function Course({ axis, range, setRange }: { axis: Axis; range: Range; setRange: (range: Range) => void }) {
   useStore(shown);
-  const [asked, setRange] = useQueryState("range", "1h");
-  const range = RANGES.find((each) => each.value === asked)?.value ?? "1h";
   const query = { by: axis, duration: range };
   const loaded = useApi<CostSeries>("/costs/series", query, { version: useResets(), every: range === "15m" ? 5_000 : 15_000 });
   const title = `Dollars per hour over time, by ${titleOf(axis).toLowerCase()}`;
@@ -134,7 +133,6 @@ function NotKept() {
   const rows = [
     ["Statements", "What a cluster caused and bore by Preempts and Reclaims: completed ones are not written up yet."],
     ["Pooled or isolated", "What the same demand would cost with a pool of its own for each cluster: that fleet is not decided yet."],
-    ["Regret", "What the decisions would have cost with what is known now: it is not computed yet."],
   ];
   return (
     <Card title="Not measured yet">
@@ -170,6 +168,8 @@ function Penalties() {
 export default function CostsPage() {
   const [by, setBy] = useQueryState("by", "cluster");
   const axis = AXES.find((each) => each.value === by)?.value ?? "cluster";
+  const [asked, setRange] = useQueryState("range", "1h");
+  const range = RANGES.find((each) => each.value === asked)?.value ?? "1h";
   const moment = useMoment();
   useStore(shown);
   const loaded = useApi<Costs>("/costs", { by: axis, ...askedAt(moment) }, { version: useResets(), every: moment ? undefined : EVERY, deadline: moment ? PAST_DEADLINE : undefined });
@@ -179,12 +179,13 @@ export default function CostsPage() {
       <Scrub loading={loaded.loading} />
       <Tiles told={loaded.data} />
       <div className="costs-axes"><Segmented label="By" options={AXES} value={axis} onChange={setBy} /></div>
-      {!moment && <Course axis={axis} />}
+      {!moment && <Course axis={axis} range={range} setRange={setRange} />}
       <Card title={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} actions={<Download href={csvOf("/costs", { by: axis, ...askedAt(moment) })} what={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} />} flush>
         <View of={loaded} height={200} empty={(told) => (told.rows.length === 0 ? <Empty title="No machine exists yet" height={120}><p>Costs appear with the first machine that a provider lists.</p></Empty> : null)}>
           {(told) => <Rows told={told} axis={axis} />}
         </View>
       </Card>
+      {!moment && <RegretCard range={range} />}
       {!moment && <div className="costs-columns"><Penalties /><NotKept /></div>}
     </div>
   );

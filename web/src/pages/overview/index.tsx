@@ -15,6 +15,7 @@ import { Empty, Loading, Partial, Rebuilding, View } from "../../ui/states";
 import { Ago, Count, Percent, PerHour, Seconds } from "../../ui/values";
 import { ActionsCard } from "./actions";
 import { Findings, Rails } from "./findings";
+import { RegretTile } from "./regret";
 import { type Course, courseOf } from "./series";
 import "./overview.css";
 
@@ -86,7 +87,7 @@ function Tiles({ now, course }: { now: Overview; course: Course }) {
       >
         <Sparkline points={course.column("cycleP99Seconds")} label="Cycle p99" format={format.seconds} />
       </Tile>
-      <Tile title="Regret" source={{ route: "/regret" }} value={<Percent v={typeof now.regret === "number" ? now.regret : null} why="The regret meter has not measured this fleet yet" />} note="gap to the cheapest plan" />
+      <RegretTile regret={now.regret} course={course} />
       <Tile title="Forecasts" source={{ route: "/eta" }} value={<Percent v={typeof now.calibration === "number" ? now.calibration : null} why="Not enough forecasts have come due yet" />} note="kept by their p80" />
     </div>
   );

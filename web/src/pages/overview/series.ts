@@ -16,6 +16,8 @@ const PICKS: Record<string, Pick> = {
   idleDollarsPerHour: (o) => o.idleDollarsPerHour,
   cycleP99Seconds: (o) => o.cycleP99Seconds,
   demandMetFraction: (o) => o.demandMetFraction,
+  effectiveDollarsPerHour: (o) => o.regret?.greedyPerHour,
+  boundDollarsPerHour: (o) => o.regret?.boundPerHour,
 };
 
 const pickOf = (name: string): Pick => {
