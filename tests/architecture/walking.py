@@ -69,6 +69,7 @@ class PageWalk:
             self._must_work([sys.executable, "-c", self._own_ports(block.text)], block)
         elif block.language == "console":
             if block.journal:
+                shutil.rmtree(self._folder / "journal", ignore_errors=True)
                 shutil.copytree(ROOT / block.journal, self._folder / "journal")
             for command in commands_of(block):
                 self._run(command)

@@ -82,6 +82,7 @@ READING = {
                 "reports offerings",
                 "reports thrash",
                 "reports regret",
+                "reports isolated",
                 "clusters show x",
                 "top clusters",
                 "top shards",

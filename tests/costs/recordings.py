@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from bigfleet.costs.isolated import Reading, isolated_report
+from bigfleet.costs.isolated import isolated_report
+from bigfleet.costs.isolated_reading import Reading
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.needs_table import NeedsTable
@@ -105,6 +106,18 @@ def compared(
 
 def minutes(count: int) -> range:
     return range(0, count * MINUTE, MINUTE)
+
+
+def taking_turns(minutes_long: int = 40) -> list[RecordedCycle]:
+    """Two machines of its own serve `day` from 0:00 to 0:10, then `night` from 0:12 to 0:22."""
+    fleet = Recording([metal("m-1"), metal("m-2"), slot("o-1"), slot("o-2")])
+    demand = {
+        0: {"day": 2},
+        10 * MINUTE: {"day": 0},
+        12 * MINUTE: {"night": 2},
+        22 * MINUTE: {"night": 0},
+    }
+    return fleet.cycles(minutes(minutes_long), demand)
 
 
 def journal_of(cycles: Iterable[RecordedCycle], directory: Path) -> Path:

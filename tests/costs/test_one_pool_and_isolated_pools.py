@@ -1,53 +1,45 @@
 """One pool for all clusters against one for each of them, on the demand of the same journal."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigfleet.cli.main import cli
-from bigfleet.costs.isolated import NothingToCompare, Pool
 from bigfleet.costs.isolated_pools import ClusterAlone, Division, bought_rows, clusters_of_rows
+from bigfleet.costs.isolated_reading import NothingToCompare, TooLong
+from bigfleet.costs.isolated_sides import Pool
 from bigfleet.costs.isolated_totals import (
-    FEWEST_BLOCKS,
     assumptions_of,
-    blocks_of,
     rows_of,
     verdict_text,
-    why_no_interval,
 )
 from bigfleet.journal.history import RecordedCycle
-from bigfleet.model.errors import BadInput
-from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed
+from bigfleet.model.errors import BadInput, InvalidMachine
+from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed, Marks
 from bigfleet.model.isolated import (
     IsolatedCall,
-    IsolatedReport,
-    IsolatedSlice,
-    Measures,
     Split,
     call_of,
 )
-from bigfleet.model.latencies import Latencies, latencies_of
+from bigfleet.model.latencies import latencies_of
 from bigfleet.model.machines import Host, MachineState
-from bigfleet.model.needs import aggregate
+from bigfleet.model.needs import Need, aggregate
 from bigfleet.model.options import SECOND
+from bigfleet.model.profiles import Profile
+from bigfleet.model.resources import Resources
 from tests.costs.recordings import (
     MINUTE,
-    START,
     Recording,
     compared,
-    journal_of,
     metal,
     minutes,
     slot,
+    taking_turns,
     wants,
 )
 from tests.journal.lives import LivingFleet
 from tests.journal.test_recorded_cycles_replay import SEEDS, read, recorded
-from tests.questions.recorded_night import NIGHT
 
 QUICK = latencies_of({"create": "4s", "configure": "3s", "drain": "2s", "delete": "2s"})
 
@@ -136,18 +128,6 @@ def test_cycles_that_decide_nothing_new_need_not_be_decided(seed: int) -> None:
 # -- worked cases ----------------------------------------------------------------------------------
 
 
-def taking_turns(minutes_long: int = 40) -> list[RecordedCycle]:
-    """Two machines of its own serve `day` from 0:00 to 0:10, then `night` from 0:12 to 0:22."""
-    fleet = Recording([metal("m-1"), metal("m-2"), slot("o-1"), slot("o-2")])
-    demand = {
-        0: {"day": 2},
-        10 * MINUTE: {"day": 0},
-        12 * MINUTE: {"night": 2},
-        22 * MINUTE: {"night": 0},
-    }
-    return fleet.cycles(minutes(minutes_long), demand)
-
-
 def test_clusters_that_take_turns_share_machines_for_which_isolated_ones_pay() -> None:
     report = compared(taking_turns())
     pooled, isolated = report.pooled, report.isolated
@@ -162,7 +142,8 @@ def test_clusters_that_take_turns_share_machines_for_which_isolated_ones_pay() -
         ("night", 0.5, 1),
     ]
     assert verdict_text(report) == (
-        "One pool costs $4.40 less (100%): $0.00 instead of $4.40 for a pool per cluster."
+        "One pool costs $4.40 less (100%): $0.00 instead of $4.40 for a pool per cluster. "
+        "Demand without a machine: 1.60 core hours in one pool, 1.33 in isolated ones."
     )
 
 
@@ -248,19 +229,33 @@ def test_what_the_journal_lacks_is_named_and_counts_for_neither_side() -> None:
     assert gap.startswith("the shard started anew, from 1:30 ")
 
 
-def test_when_the_time_is_up_what_is_done_is_told() -> None:
-    cycles, asked = taking_turns(), 0
+@pytest.mark.parametrize(
+    ("asked_more", "cycles"),
+    [pytest.param(0, 16, id="between two cycles"), pytest.param(2, 17, id="between two pools")],
+)
+def test_when_the_time_is_up_what_is_done_is_told(asked_more: int, cycles: int) -> None:
+    recorded, asked = taking_turns(), 0
+    # Asked before every cycle but one of the first reading; of the second before each cycle and
+    # each of its three pools.
+    enough = len(recorded) - 1 + 16 * 4 + asked_more
 
     def is_time_up() -> bool:
         nonlocal asked
         asked += 1
-        # The first reading asks before all cycles but one.
-        return asked > len(cycles) - 1 + 15
+        return asked > enough
 
-    report = compared(cycles, is_time_up=is_time_up)
-    assert report.cycles == 16
-    assert report.cut_short == "the time was up: 24 of 40 cycles are not compared"
-    assert report.hours == pytest.approx(15 / 60)
+    report = compared(recorded, is_time_up=is_time_up)
+    assert report.cycles == cycles
+    assert report.cut_short == f"the time was up: {40 - cycles} of 40 cycles are not compared"
+    assert report.hours == pytest.approx((cycles - 1) / 60)
+    assert sum(each.measures.dollars for each in report.clusters) == pytest.approx(
+        report.isolated.dollars
+    )
+
+
+def test_a_time_that_is_up_at_once_tells_no_numbers() -> None:
+    with pytest.raises(TooLong):
+        compared(taking_turns(), is_time_up=lambda: True)
 
 
 def test_a_journal_in_which_no_cluster_is_has_nothing_to_compare() -> None:
@@ -268,6 +263,87 @@ def test_a_journal_in_which_no_cluster_is_has_nothing_to_compare() -> None:
         compared(Recording([metal("m-1")]).cycles(minutes(3), {}))
     with pytest.raises(NothingToCompare, match="no cycle"):
         compared([])
+
+
+def test_a_journal_of_one_cycle_is_too_short_and_says_so() -> None:
+    cycles = taking_turns()
+    with pytest.raises(NothingToCompare, match="no two cycles in a row"):
+        compared(cycles[:1])
+    with pytest.raises(NothingToCompare, match="no two cycles in a row"):
+        compared(cycles[::2])
+
+
+def test_clusters_that_come_and_go_are_each_compared_for_the_time_they_ask() -> None:
+    fleet = Recording([metal("m-1"), slot("o-1"), slot("o-2"), slot("o-3")])
+    demand = {0: {"early": 1}, 5 * MINUTE: {"early": 0}, 30 * MINUTE: {"late": 2}}
+    cycles = fleet.cycles(minutes(41), demand)
+    fleet.needs.replace("late", [])
+    report = compared(cycles)
+    early, late = report.clusters
+    # Two thirds of the peaks are `late`'s, so the only machine is; `early` buys.
+    assert (early.committed_machines, late.committed_machines) == (0, 1)
+    # 5 minutes of demand, 1 of drain, 10 of hold, 1 to be deleted.
+    assert early.measures.dollars == pytest.approx(17 * 0.10)
+    assert late.measures.dollars == pytest.approx(10 * 0.10)
+    # One pool has the machine for whoever asks, and buys the second one for `late` as well.
+    assert report.pooled.dollars == pytest.approx(10 * 0.10)
+
+
+def test_a_journal_that_begins_without_machines_is_divided_by_those_that_come() -> None:
+    fleet = Recording([])
+    cycles = fleet.cycles(minutes(2), {0: {"day": 3, "night": 1}})
+    for n in range(4):
+        fleet.inventory.insert(metal(f"m-{n}"), Marks())
+    cycles += fleet.cycles(range(2 * MINUTE, 9 * MINUTE, MINUTE), {})
+    report = compared(cycles)
+    assert [(each.share, each.committed_machines) for each in report.clusters] == [
+        (0.75, 3),
+        (0.25, 1),
+    ]
+
+
+def test_the_division_is_by_the_dimension_a_cluster_needs_most_of() -> None:
+    large = Resources.parse({"cpu": "8", "memory": "32Gi"})
+    fleet = Recording([replace(metal(f"m-{n}"), resources=large) for n in range(4)])
+    for cluster, amounts in (("thick", {"memory": "96Gi"}), ("thin", {"cpu": "8"})):
+        wanted = Resources.parse(amounts)
+        fleet.needs.replace(cluster, [Need(cluster, Profile.of(priority=1), wanted, wanted)])
+    report = compared([fleet.at(0), fleet.at(MINUTE)])
+    assert [(each.cluster, each.share) for each in report.clusters] == [
+        ("thick", 0.75),
+        ("thin", 0.25),
+    ]
+
+
+def test_time_in_which_the_clock_went_back_is_named_and_not_counted() -> None:
+    fleet = Recording([metal("m-1")])
+    cycles = fleet.cycles([0, 60, 120, 30, 90], {0: {"day": 1}})
+    report = compared(cycles)
+    (gap,) = report.gaps
+    assert gap.startswith("the clock went back, from 1:3 (")
+    assert report.hours == pytest.approx(3 / 60)
+
+
+def test_slots_without_a_price_are_named_beside_the_numbers() -> None:
+    fleet = Recording([slot("o-1", price=0.0), slot("o-2"), metal("m-1")])
+    report = compared(fleet.cycles(minutes(5), {0: {"day": 3}}))
+    assert report.unpriced_machines == 1
+    (said,) = [text for text in assumptions_of(report) if "without a price" in text]
+    assert said.startswith("1 on-demand or spot machines are listed without a price")
+    assert not any("without a price" in text for text in assumptions_of(compared(taking_turns())))
+
+
+@pytest.mark.parametrize("price", [float("nan"), float("inf"), -1.0])
+def test_a_price_that_is_not_an_amount_of_dollars_never_gets_into_a_journal(price: float) -> None:
+    with pytest.raises(InvalidMachine, match="pricePerHour: a price is a finite number of dollars"):
+        Recording([slot("o-1", price=price)])
+
+
+def test_a_hundred_gaps_are_counted_and_not_all_told() -> None:
+    cycles = [each for place, each in enumerate(taking_turns(300)) if place % 3]
+    gaps = compared(cycles).gaps
+    assert len(gaps) == 51
+    assert gaps[-1] == "and 49 more gaps after these"
 
 
 @pytest.mark.parametrize(
@@ -282,119 +358,3 @@ def test_a_bad_question_names_its_field(split: str, headroom: float, said: str) 
     with pytest.raises(BadInput) as refused:
         call_of(split, headroom)
     assert str(refused.value.problems[0]).startswith(said)
-
-
-# -- intervals -------------------------------------------------------------------------------------
-
-
-def hours(differences: list[float], seconds: float = 3600.0) -> IsolatedReport:
-    """Of so many dollars more, hour after hour."""
-    slices = tuple(
-        IsolatedSlice(START + n * 3600 * SECOND, seconds, Measures(1.0), Measures(1.0 + more))
-        for n, more in enumerate(differences)
-    )
-    return IsolatedReport(
-        *("1:1", "1:2", START, START, 2, Split.PEAK, 0.0, 3600, slices, (), Latencies())
-    )
-
-
-def test_with_fewer_than_a_day_of_hours_there_is_no_interval_and_it_says_so() -> None:
-    short, whole = (hours([2.0] * n) for n in (FEWEST_BLOCKS - 1, FEWEST_BLOCKS))
-    assert rows_of(short)[0].interval is None
-    assert why_no_interval(short) == (
-        "No interval: it takes 24 hours that were observed for half of them or more; there are 23."
-    )
-    assert rows_of(whole)[0].interval == pytest.approx((48.0, 48.0))
-    assert why_no_interval(whole) == ""
-
-
-def test_hours_observed_for_less_than_half_are_no_blocks() -> None:
-    assert blocks_of(hours([1.0], seconds=1_799.0).slices) == ()
-    (block,) = blocks_of(hours([1.0], seconds=1_800.0).slices)
-    assert block.seconds == 1_800.0
-
-
-def test_the_interval_holds_the_difference_and_is_the_same_again() -> None:
-    report = hours([0.0, 4.0] * 24)
-    row = rows_of(report)[0]
-    assert row.difference == pytest.approx(96.0)
-    assert row.interval is not None
-    low, high = row.interval
-    # 48 draws of 0 or 4: a standard deviation of 13.9, so about 27 to either side.
-    assert 62.0 < low < 76.0
-    assert 116.0 < high < 130.0
-    assert rows_of(report)[0].interval == row.interval
-
-
-# -- the verb --------------------------------------------------------------------------------------
-
-
-def run(*words: str) -> Result:
-    return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["reports", "isolated", *words])
-
-
-@pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return journal_of(taking_turns(), tmp_path_factory.mktemp("turns"))
-
-
-def test_a_journal_is_told_with_what_is_assumed(journal: Path) -> None:
-    answer = run("--journal", str(journal))
-    assert answer.exit_code == 0, answer.output
-    lines = answer.stdout.splitlines()
-    assert lines[0].startswith("One pool costs $4.40 less (100%)")
-    assert next(line.split() for line in lines if line.startswith("billed")) == [
-        *("billed", "0", "4.40", "4.40", "-", "$", "shard-0")
-    ]
-    assert any(line.startswith("No interval: it takes 24 hours") for line in lines)
-    assert any("as if it were alone in the cloud" in line for line in lines)
-
-
-def test_programs_get_slices_totals_and_assumptions(journal: Path) -> None:
-    import orjson
-
-    answer = orjson.loads(run("--journal", str(journal), "-o", "json").stdout)
-    (report,) = answer["reports"]
-    assert report["shardId"] == "shard-0"
-    assert report["rows"][0] == {
-        "measure": "billed",
-        "unit": "$",
-        "pooled": 0.0,
-        "isolated": pytest.approx(4.4),
-        "difference": pytest.approx(4.4),
-        "interval": None,
-    }
-    assert answer["items"][0] == {**report["rows"][0], "shardId": "shard-0"}
-    assert sum(each["isolated"]["dollars"] for each in report["slices"]) == pytest.approx(4.4)
-    assert report["assumptions"]
-
-
-def test_a_part_of_the_journal_is_compared_alone(journal: Path) -> None:
-    answer = run("--journal", str(journal), "--from", "1:5", "--at", "1:20", "-o", "json")
-    assert '"first":"1:5"' in answer.stdout.replace(" ", "")
-    assert '"last":"1:20"' in answer.stdout.replace(" ", "")
-
-
-def test_missing_cycles_are_a_partial_answer(tmp_path: Path) -> None:
-    cycles = taking_turns()
-    answer = run("--journal", str(journal_of([*cycles[:10], *cycles[12:]], tmp_path)))
-    assert answer.exit_code == 5
-    assert "cycles are missing, from 1:10" in answer.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        pytest.param(("--fleet", "x.yaml"), 2, "--fleet: a fleet file is one instant", id="file"),
-        pytest.param(("--split", "weight"), 2, "split: 'weight' is not one of", id="split"),
-        pytest.param(("--headroom", "-1"), 2, "headroom: -1 is not a number", id="headroom"),
-        pytest.param(("--from", "1:9999"), 3, "no cycle is recorded there", id="no such cycle"),
-    ],
-)
-def test_a_question_that_cannot_be_answered_says_why(
-    words: tuple[str, ...], code: int, said: str
-) -> None:
-    journal = () if "--fleet" in words else ("--journal", str(NIGHT))
-    answer = run(*journal, *words)
-    assert (answer.exit_code, answer.stdout) == (code, "")
-    assert said in answer.stderr

@@ -1,4 +1,5 @@
-"""Pages whose commands ask the recorded night, run in a folder of their own."""
+"""Pages whose commands ask a recorded journal, run in a folder of their own: the night, unless the
+block names another one."""
 
 import re
 import shutil
@@ -52,10 +53,11 @@ def questions() -> list[Question]:
 
 
 def answer_to(command: Command, folder: Path) -> str:
-    """What a person reads, in a folder that holds the recorded journal."""
+    """What a person reads, in a folder that holds the recorded journal of the first command."""
     assert command.words[0] == "bigfleet"
     if not (folder / "journal").exists():
-        shutil.copytree(NIGHT, folder / "journal")
+        named = command.block.journal
+        shutil.copytree(ROOT / named if named else NIGHT, folder / "journal")
     with chdir(folder):
         runner = CliRunner(env={"COLUMNS": str(COLUMNS), "XDG_CONFIG_HOME": str(folder)})
         done = runner.invoke(

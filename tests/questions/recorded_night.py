@@ -146,13 +146,15 @@ def _need(
 class RecordedShard(VirtualFleet):
     cycle_seconds = 5
 
-    def __init__(self, file: JournalFile) -> None:
+    def __init__(
+        self, file: JournalFile, fleet: Iterable[MachineRecord] = FLEET, at: Instant = BEGIN
+    ) -> None:
         #: Before there is a shard: it speaks when it is made.
         self._notes: list[Note] = []
         self._file = file
         self.sold_out = ""
         settings = ShardSettings(provider_addr=(f"{_CLOUD}=cloud:9000",))
-        super().__init__(FLEET, {}, settings, at=BEGIN)
+        super().__init__(fleet, {}, settings, at=at)
 
     def until(self, clock: str) -> None:
         """Until this time of the night."""

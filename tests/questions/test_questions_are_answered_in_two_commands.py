@@ -42,6 +42,16 @@ FACTS = {
         "The bill goes from",
         "need/shop/",
     ),
+    9: (
+        "One pool costs $14.32 less (54%): $12.40 instead of $26.72 for a pool per cluster.",
+        "What it saves lies between $10.79 and $17.41 (95 %).",
+        "Demand without a machine:",
+        "26h observed",
+        "shop: 3 committed machines (50%)",
+        "Every on-demand and spot slot is there for each isolated cluster",
+        "No machine moves between isolated clusters",
+        "Isolated pools keep no headroom.",
+    ),
     10: (
         "1  return  batch",
         "arm-a-1 left batch and came back 8m35s later",

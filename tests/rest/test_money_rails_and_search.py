@@ -64,6 +64,33 @@ def test_costs_that_are_not_kept_yet_name_what_will_provide_them(
     assert found.get("field", "") == field
 
 
+def test_one_pool_and_isolated_ones_are_compared_on_the_journal(fleet: LivingFleet) -> None:
+    found = fleet.get("/costs/isolated?headroom=0.1&split=mean")
+    assert problems_in(found, shapes.Isolated) == ""
+    (told,) = found["reports"]
+    assert told["shardId"] == "shard-0"
+    assert (told["report"]["split"], told["report"]["headroom"]) == ("mean", 0.1)
+    assert told["rows"][0]["measure"] == "billed"
+    assert told["assumptions"]
+    assert "No interval" in told["whyNoInterval"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ("split=weight", "split"),
+        ("headroom=much", "headroom"),
+        ("headroom=-1", "headroom"),
+        ("from=yesterday", "from"),
+        ("from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "to"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_names_the_parameter(
+    fleet: LivingFleet, asked: str, field: str
+) -> None:
+    assert fleet.get(f"/costs/isolated?{asked}", 400)["field"] == field
+
+
 def test_an_axis_that_does_not_exist_is_bad(fleet: LivingFleet) -> None:
     assert fleet.get("/costs?by=moon", 400)["field"] == "by"
 

@@ -119,6 +119,7 @@ from bigfleet.wire.shard_admin import MachineListing
 from tests.wire import (
     counterfactual_answer,
     figures_answer,
+    isolated_answer,
     regret_answer,
     thrash_answers,
     what_if_answer,
@@ -431,7 +432,7 @@ FLEET_LINES = (
 
 
 @dataclass
-class ScriptedAdmin(ScriptedWatch):
+class ScriptedAdmin(isolated_answer.ScriptedIsolated, ScriptedWatch):
     rows: Sequence[MachineView] = (BARE, FULL)
     needs_rows: Sequence[NeedView] = (UNMET, MET)
     listing: NeedListing = LISTING

@@ -70,6 +70,7 @@ from tests.wire import (
     admin,
     counterfactual_answer,
     figures_answer,
+    isolated_answer,
     regret_answer,
     thrash_answers,
     watch_answers,
@@ -218,6 +219,11 @@ CALLS: dict[str, Exchange] = {
         ("fleet_map", FleetMapCall(8)),
         watch_answers.PIECES,
     ),
+    "one pool and isolated ones": (
+        lambda c: c.isolated(isolated_answer.CALL),
+        ("isolated", isolated_answer.CALL),
+        isolated_answer.REPORT,
+    ),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
     "the regret": (lambda c: c.regret(), ("regret",), regret_answer.MEASURED),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
@@ -316,6 +322,11 @@ SENSELESS: dict[str, tuple[str, Message]] = {
         "ClearFailedMachine",
         pb.ClearFailedMachineRequest(machine_id="m-1", audit=GOOD),
     ),
+    "isolated pools divided by an unknown share": (
+        "GetIsolated",
+        pb.GetIsolatedRequest(split="weight"),
+    ),
+    "a headroom below zero": ("GetIsolated", pb.GetIsolatedRequest(headroom=-0.5)),
     "a release without a kind": (
         "ReleaseQuarantine",
         pb.ReleaseQuarantineRequest(subject="shop", audit=GOOD),

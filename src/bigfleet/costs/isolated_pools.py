@@ -132,16 +132,12 @@ class Division:
 
 
 class ClusterAlone:
-    """The record as one cluster sees it that has a pool of its own.
-
-    With a single cluster in the record it is the record itself.
-    """
+    """The record as one cluster sees it that has a pool of its own."""
 
     def __init__(self, division: Division, cluster: str, headroom: float) -> None:
         self.cluster = cluster
         self._division = division
         self._place = division.place[cluster]
-        self._is_only = len(division.clusters) == 1
         self._headroom = headroom
         self._snapshot: tuple[Snapshot, Snapshot] | None = None
         self._needs: tuple[NeedColumns | None, NeedTables, FrozenNeeds] | None = None
@@ -149,13 +145,11 @@ class ClusterAlone:
 
     def cycle(self, recorded: RecordedCycle) -> RecordedCycle:
         given = recorded.given
-        if self._is_only and not self._headroom:
-            return recorded
         alone = replace(
             given,
-            snapshot=given.snapshot if self._is_only else self._machines(given.snapshot),
+            snapshot=self._machines(given.snapshot),
             needs=self._demand(given.needs),
-            memory=given.memory if self._is_only else self._memory(given.memory),
+            memory=self._memory(given.memory),
         )
         return replace(recorded, given=alone)
 

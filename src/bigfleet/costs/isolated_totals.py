@@ -166,7 +166,7 @@ def assumptions_of(report: IsolatedReport) -> tuple[str, ...]:
     machines = sum(each.committed_machines for each in report.clusters)
     headroom = (
         f"Every isolated pool keeps {report.headroom:.0%} more than its demand, at the lowest "
-        "priority."
+        "priority, rounded up to whole machines for each Need."
         if report.headroom
         else "Isolated pools keep no headroom."
     )
@@ -191,6 +191,17 @@ def assumptions_of(report: IsolatedReport) -> tuple[str, ...]:
         "Unmet is demand that no configured machine serves; x priority multiplies each Need's by "
         "its priority, at least 1.",
         "Time that the journal does not cover counts for neither side.",
+        *_unpriced_texts(report.unpriced_machines),
+    )
+
+
+def _unpriced_texts(machines: int) -> tuple[str, ...]:
+    """What is not known is said: no price is not a price of nothing."""
+    if not machines:
+        return ()
+    return (
+        f"{machines:,} on-demand or spot machines are listed without a price; they count as $0, so "
+        "both sides cost more than is told here where they are bought.",
     )
 
 
@@ -202,15 +213,41 @@ def span_text(report: IsolatedReport) -> str:
 
 
 def verdict_text(report: IsolatedReport) -> str:
-    """The headline: what one pool costs less, or more."""
+    """The headline: what one pool costs less, or more, and whose demand waited longer."""
     cost = rows_of(report)[0]
+    return " ".join(each for each in (_cost_text(cost), _waiting_text(report)) if each)
+
+
+def _cost_text(cost: Row) -> str:
     if cost.difference == 0.0:
         return f"One pool and isolated pools cost the same: ${cost.pooled:,.2f}."
     word = "less" if cost.difference > 0 else "more"
     part = f" ({abs(cost.difference) / cost.isolated:.0%})" if cost.isolated else ""
-    return (
+    told = (
         f"One pool costs ${abs(cost.difference):,.2f} {word}{part}: ${cost.pooled:,.2f} instead "
         f"of ${cost.isolated:,.2f} for a pool per cluster."
+    )
+    if cost.interval is None:
+        return told
+    low, high = (_dollars(each) for each in cost.interval)
+    return f"{told} What it saves lies between {low} and {high} (95 %)."
+
+
+def _dollars(amount: float) -> str:
+    return f"-${-amount:,.2f}" if amount < 0 else f"${amount:,.2f}"
+
+
+def _waiting_text(report: IsolatedReport) -> str:
+    """A pool that costs less because it leaves more demand without machines must say so."""
+    pooled, isolated = report.pooled.unmet, report.isolated.unmet
+    dimensions = sorted({*pooled, *isolated}, key=lambda name: (name != "cpu", name))
+    if not dimensions:
+        return ""
+    name = dimensions[0]
+    one, several = pooled.get(name, 0.0), isolated.get(name, 0.0)
+    return (
+        f"Demand without a machine: {one:,.2f} {unit_of(name)} hours in one pool, "
+        f"{several:,.2f} in isolated ones."
     )
 
 

@@ -64,6 +64,11 @@ class ClosedEngine:
 
     def decide(self, cycle: RecordedCycle) -> ClosedCycle:
         """Cycles are to be given in their order."""
+        given, decision = self.live_through(cycle)
+        return ClosedCycle(cycle.epoch, given, decision, output_digest(decision).hex())
+
+    def live_through(self, cycle: RecordedCycle) -> tuple[EngineInput, Decision]:
+        """The same without the digest, which costs more than a quiet cycle."""
         recorded = cycle.given
         if self._machines is None or self._recorded is None:
             self._machines = self.machines_of(recorded.snapshot)
@@ -85,7 +90,7 @@ class ClosedEngine:
         decision = self.decided(given)
         self._memory = decision.memory
         self._machines.start(decision, recorded.at - self._began)
-        return ClosedCycle(cycle.epoch, given, decision, output_digest(decision).hex())
+        return given, decision
 
     def machines_of(self, first: Snapshot) -> RecordedMachines:
         return RecordedMachines(first, self._latencies)

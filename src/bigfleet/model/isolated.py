@@ -37,7 +37,7 @@ def call_of(split: str, headroom: float, since: Instant = 0, until: Instant = 0)
     """Raises BadInput with every problem."""
     problems = []
     if split and split not in set(Split):
-        problems.append(Problem("split", f"{split!r} is not one of {', '.join(Split)}"))
+        problems.append(Problem("split", f"{split[:40]!r} is not one of {', '.join(Split)}"))
     # NaN fails every comparison.
     if not 0.0 <= headroom <= LARGEST_HEADROOM:
         text = f"{headroom:g} is not a number from 0 to {LARGEST_HEADROOM:g}; 0.1 means 10 %"
@@ -112,6 +112,8 @@ class IsolatedReport:
     slices: tuple[IsolatedSlice, ...]
     clusters: tuple[IsolatedCluster, ...]
     latencies: Latencies
+    #: On-demand and spot machines that are listed at no price: the most at once.
+    unpriced_machines: int = 0
     #: What is missing in between, a sentence each; it counts for neither side.
     gaps: tuple[str, ...] = ()
     #: Why the rest of what was asked for is missing; empty: nothing is.

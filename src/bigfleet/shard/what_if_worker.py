@@ -1,5 +1,5 @@
-"""The process that answers what-ifs and counterfactuals of a shard, or measures its regret: at a
-low priority, one after the other.
+"""The process that answers what-ifs and counterfactuals of a shard, measures its regret, or runs
+its journal with other pools: at a low priority, one after the other.
 
 Questions come on standard input, answers go to standard output, each as frames: eight bytes of
 length, then the content. It ends when its input ends, so that it never outlives its shard.
@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from bigfleet.compiling import compile_kernels
+from bigfleet.costs.isolated import isolated_report
+from bigfleet.costs.isolated_reading import NothingToCompare, TooLong, latest_part
 from bigfleet.edge.driver import stopwatch
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
@@ -30,7 +32,7 @@ from bigfleet.whatif.counterfactual_answers import answered as counterfactual_an
 from bigfleet.whatif.questions import Questions
 from bigfleet.whatif.sweep_axes import axes_of
 from bigfleet.whatif.sweeping import sweep_until
-from bigfleet.wire import counterfactuals
+from bigfleet.wire import counterfactuals, isolated
 from bigfleet.wire.journal_records import record_of
 from bigfleet.wire.regrets import regret_bytes
 from bigfleet.wire.what_ifs import answer_bytes, read_call
@@ -38,13 +40,17 @@ from bigfleet.wire.what_ifs import answer_bytes, read_call
 LENGTH_BYTES = 8
 #: What is asked; READY: nothing, the answer tells that the process is up.
 WHAT_IF, COUNTERFACTUAL, REGRET, READY = "what-if", "counterfactual", "regret", "ready"
+ISOLATED = "isolated"
 #: Cycles go first; at 19 a question on a busy machine would wait for minutes.
 NICENESS = 10
+_SHORTER = "ask for less of it with --from, or compare the journal itself with --journal"
 #: Of prctl(2).
 _PR_SET_PDEATHSIG = 1
 #: A sweep ends with the points it has before `LONGEST_SECONDS` of `driving/what_ifs.py` end it
 #: without any.
 SWEEP_SECONDS = 50.0
+#: Of a journal, compressed, that is read twice in half a minute on one busy core.
+MOST_ISOLATED_BYTES = 16 * 2**20
 
 
 def main() -> None:
@@ -83,6 +89,8 @@ def answered(asked: dict[str, Any], frames: Sequence[bytes]) -> tuple[str, bytes
     if asked.get("question") == READY:
         return "", b""
     try:
+        if asked.get("question") == ISOLATED:
+            return "", _isolated(Path(asked["journal"]), frames[0], began)
         cycle, shard, name = _cycle_of(asked, frames[1:])
         given = cycle.given
         if asked.get("question") == REGRET:
@@ -117,6 +125,26 @@ def _what_if(given: EngineInput, call: WhatIfCall, name: str, began: float) -> W
 
     sweep = sweep_until(questions, call.edits, axes, left, frozenset(told.warnings))
     return replace(told, sweep=sweep)
+
+
+def _isolated(journal: Path, request: bytes, began: float) -> bytes:
+    call = isolated.read_call_bytes(request)
+
+    def is_time_up() -> bool:
+        return stopwatch() > began + SWEEP_SECONDS
+
+    try:
+        reading, left_out = latest_part(segments_of(journal), call, MOST_ISOLATED_BYTES)
+        report = isolated_report(reading, call, is_time_up)
+    except NothingToCompare as problem:
+        raise Rejected(Code.OUT_OF_RANGE, str(problem)) from None
+    except TooLong:
+        text = f"reading the journal takes longer than {SWEEP_SECONDS:g} s; {_SHORTER}"
+        raise Rejected(Code.RESOURCE_EXHAUSTED, text) from None
+    except (UnreadableJournal, BrokenJournal) as problem:
+        raise Rejected(Code.OUT_OF_RANGE, f"the journal cannot be read: {problem}") from None
+    why = "; ".join(each for each in (report.cut_short, left_out) if each)
+    return isolated.report_bytes(replace(report, cut_short=why))
 
 
 def _cycle_of(asked: dict[str, Any], records: Sequence[bytes]) -> tuple[RecordedCycle, str, str]:

@@ -17,6 +17,7 @@ OfferingDocument = Annotated[dict[str, Any], of_wire("OfferingView")]
 QuarantineDocument = Annotated[dict[str, Any], of_wire("Quarantine")]
 RegretDocument = Annotated[dict[str, Any], of_wire("Regret")]
 ThrashDocument = Annotated[dict[str, Any], of_wire("ThrashFinding")]
+IsolatedDocument = Annotated[dict[str, Any], of_wire("GetIsolatedResponse")]
 VerifierDocument = Annotated[dict[str, Any], of_wire("GetVerifierResponse")]
 QuotaDocument = Annotated[dict[str, Any], of_wire("QuotaAllocation")]
 TransferDocument = Annotated[dict[str, Any], of_wire("Transfer")]
@@ -248,6 +249,33 @@ class Thrash(Listed, kw_only=True):
 
 class Regrets(Listed, kw_only=True):
     regrets: list[RegretDocument]
+    queried_at: Time
+
+
+class IsolatedRow(Shape, kw_only=True):
+    """A measure of both sides; `interval`: of the difference, null with fewer than 24 hours."""
+
+    measure: str
+    unit: str
+    pooled: float
+    isolated: float
+    difference: float
+    interval: list[float] | None
+
+
+class IsolatedOfShard(Shape, kw_only=True):
+    shard_id: str
+    report: IsolatedDocument
+    hours: float
+    blocks: Count
+    headline: str
+    rows: list[IsolatedRow]
+    why_no_interval: str
+    assumptions: list[str]
+
+
+class Isolated(Listed, kw_only=True):
+    reports: list[IsolatedOfShard]
     queried_at: Time
 
 

@@ -1,7 +1,7 @@
 """One pool compared with isolated ones, as messages and back."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.errors import BadInput
@@ -17,9 +17,6 @@ from bigfleet.model.isolated import (
 from bigfleet.model.latencies import Latencies, latencies_of
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.record_codecs import ByHand, Conversion, RecordCodec
-
-#: A slice is a few hundred bytes, and there are some hundred of them.
-MOST_BYTES = 8 * 1024 * 1024
 
 
 def _latencies_written(report: IsolatedReport) -> Mapping[str, Any]:
@@ -47,6 +44,12 @@ ISOLATED_REPORT = RecordCodec(
 )
 
 
+class IsolatedHandler(Protocol):
+    async def isolated(self, call: IsolatedCall) -> IsolatedReport:
+        """Raises Rejected: RESOURCE_EXHAUSTED, one is running already; UNAVAILABLE, the shard keeps
+        no journal."""
+
+
 def call_message(call: IsolatedCall) -> pb.GetIsolatedRequest:
     return pb.GetIsolatedRequest(
         split=call.split,
@@ -68,3 +71,24 @@ def read_call(request: pb.GetIsolatedRequest) -> IsolatedCall:
     except BadInput as problem:
         text = "; ".join(str(each) for each in problem.problems)
         raise Rejected(Code.INVALID_ARGUMENT, text) from None
+
+
+def arguments(request: pb.GetIsolatedRequest) -> tuple[IsolatedCall]:
+    """Raises Rejected(INVALID_ARGUMENT)."""
+    return (read_call(request),)
+
+
+def call_bytes(call: IsolatedCall) -> bytes:
+    return call_message(call).SerializeToString()
+
+
+def read_call_bytes(content: bytes) -> IsolatedCall:
+    return read_call(pb.GetIsolatedRequest.FromString(content))
+
+
+def report_bytes(report: IsolatedReport) -> bytes:
+    return ISOLATED_REPORT.message(report).SerializeToString(deterministic=True)
+
+
+def read_report(content: bytes) -> IsolatedReport:
+    return ISOLATED_REPORT.record(pb.GetIsolatedResponse.FromString(content))

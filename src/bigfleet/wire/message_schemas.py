@@ -17,6 +17,7 @@ _ROOTS = (
     shard.Quarantine,
     shard.ThrashFinding,
     shard.Regret,
+    shard.GetIsolatedResponse,
     shard.GetVerifierResponse,
     shared.Reason,
     shared.Pause,

@@ -257,6 +257,8 @@ class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
     #: The method of the handler's Protocol; the handler's own has the same name.
     handler: Callable[..., Coroutine[Any, Any, Any]]
     answer: AnswerCodec[Any, A]
+    #: Seconds, of a question that takes longer than a client waits for others; None: it does not.
+    deadline: float | None = None
 
     async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
         audit: Any = None
@@ -267,7 +269,8 @@ class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
         if self.kind is Kind.WRITE:
             request.audit.CopyFrom(audit_message(audit))
         metadata = metadata_of(audit) if self.kind is Kind.WRITE_WITH_METADATA else ()
-        return await self.call(client.line, client.deadline, request, metadata)
+        deadline = client.deadline if self.deadline is None else self.deadline
+        return await self.call(client.line, deadline, request, metadata)
 
     async def call(
         self, line: Line, deadline: float, request: Message, metadata: Metadata = ()
@@ -415,9 +418,11 @@ class Service(Generic[H]):
         handler: Callable[[H, *Arguments], Coroutine[Any, Any, Told]],
         answer: AnswerCodec[Told, A],
         verb: str = "",
+        *,
+        deadline: float | None = None,
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.READ, Gate.READERS, verb)
-        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer, deadline))
 
     def write(
         self,

@@ -56,7 +56,7 @@ from bigfleet.model.shard_views import (
 from bigfleet.model.thrash import ThrashFinding
 from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_cluster
-from bigfleet.wire import counterfactuals
+from bigfleet.wire import counterfactuals, isolated
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
@@ -146,7 +146,9 @@ class ReportHandler(Protocol):
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
 
 
-class ShardAdminHandler(ReportHandler, JournalHandler, WatchHandler, Protocol):
+class ShardAdminHandler(
+    isolated.IsolatedHandler, ReportHandler, JournalHandler, WatchHandler, Protocol
+):
     """What answers; each raises Rejected where the contract says so."""
 
     async def status(self) -> ShardStatus: ...
@@ -340,6 +342,15 @@ class WhatIfClient(RpcClient):
 class ShardAdminClient(WhatIfClient):
     """Records out, records back, every failure a Rejected: UNIMPLEMENTED of an older shard."""
 
+    isolated = SHARD_ADMIN.read(
+        "GetIsolated",
+        isolated.call_message,
+        isolated.arguments,
+        isolated.IsolatedHandler.isolated,
+        isolated.ISOLATED_REPORT,
+        "reports isolated",
+        deadline=WHAT_IF_DEADLINE,
+    )
     status = SHARD_ADMIN.read(
         "GetStatus",
         pb.GetShardStatusRequest,

@@ -22,6 +22,7 @@ READS = (
     "reports offerings",
     "reports thrash",
     "reports regret",
+    "reports isolated",
     "reports verifier",
 )
 

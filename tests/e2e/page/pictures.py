@@ -68,6 +68,15 @@ async def _run_what_if(page: Watched) -> None:
     await page.ready()
 
 
+async def _compare_pools(page: Watched) -> None:
+    card = page.tab.get_by_role("region", name="One pool, or a pool per cluster", exact=True)
+    await card.get_by_role("button", name="Compare", exact=True).click()
+    await card.get_by_role("img").wait_for(timeout=90_000)
+    await card.evaluate("card => card.scrollIntoView(true)")
+    # From under the bar.
+    await page.tab.mouse.wheel(0, -70)
+
+
 def _do(name: str, seconds: int, **arguments: object) -> tuple[str, dict[str, object]]:
     return "/scenario/do", {"do": name, "seconds": seconds, **arguments}
 
@@ -86,6 +95,7 @@ SCENES = (
     Scene("clusters", SMALL, "/clusters"),
     Scene("scenario", SMALL, "/scenario"),
     Scene("people-finance", SMALL, "/costs"),
+    Scene("costs-isolated", SMALL, "/costs", waits_for=("cycle", 220), step=_compare_pools),
     Scene("people-planner", SMALL, "/whatif?overlay=zone-loss%20b", step=_run_what_if),
     Scene("surge", SMALL, "/", asked=SURGE, waits_for=("needs.arriving", 1)),
     Scene("people-provider", SMALL, "/topology", (*SURGE, *STOCK_OUT), ("findings", 1)),

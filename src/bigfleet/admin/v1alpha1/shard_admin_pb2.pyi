@@ -2275,6 +2275,7 @@ class GetIsolatedResponse(_message.Message):
     LATENCY_SAMPLES_FIELD_NUMBER: _builtins.int
     GAPS_FIELD_NUMBER: _builtins.int
     CUT_SHORT_FIELD_NUMBER: _builtins.int
+    UNPRICED_MACHINES_FIELD_NUMBER: _builtins.int
     first: _builtins.str
     """The first and the last cycle that were compared: 3:18231."""
     last: _builtins.str
@@ -2286,6 +2287,8 @@ class GetIsolatedResponse(_message.Message):
     slice_seconds: _builtins.int
     cut_short: _builtins.str
     """Why the rest of what was asked for is missing; empty: nothing is."""
+    unpriced_machines: _builtins.int
+    """On-demand and spot machines that are listed at no price: the most at once."""
     @_builtins.property
     def slices(self) -> _containers.RepeatedCompositeFieldContainer[Global___IsolatedSlice]: ...
     @_builtins.property
@@ -2317,10 +2320,11 @@ class GetIsolatedResponse(_message.Message):
         latency_samples: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         gaps: _abc.Iterable[_builtins.str] | None = ...,
         cut_short: _builtins.str = ...,
+        unpriced_machines: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["began_unix_nanos", b"began_unix_nanos", "clusters", b"clusters", "cut_short", b"cut_short", "cycles", b"cycles", "ended_unix_nanos", b"ended_unix_nanos", "first", b"first", "gaps", b"gaps", "headroom", b"headroom", "last", b"last", "latencies", b"latencies", "latency_samples", b"latency_samples", "slice_seconds", b"slice_seconds", "slices", b"slices", "split", b"split"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["began_unix_nanos", b"began_unix_nanos", "clusters", b"clusters", "cut_short", b"cut_short", "cycles", b"cycles", "ended_unix_nanos", b"ended_unix_nanos", "first", b"first", "gaps", b"gaps", "headroom", b"headroom", "last", b"last", "latencies", b"latencies", "latency_samples", b"latency_samples", "slice_seconds", b"slice_seconds", "slices", b"slices", "split", b"split", "unpriced_machines", b"unpriced_machines"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

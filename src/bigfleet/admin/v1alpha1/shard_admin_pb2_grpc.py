@@ -109,6 +109,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretResponse.FromString,
                 _registered_method=True)
+        self.GetIsolated = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetIsolated',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedResponse.FromString,
+                _registered_method=True)
         self.ReportCluster = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
@@ -295,6 +300,13 @@ class ShardAdminServicer:
 
     def GetRegret(self, request, context):
         """What the cycles cost, against a lower bound.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetIsolated(self, request, context):
+        """What one pool for all clusters saves against one for each of them, on the demand of the journal.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -500,6 +512,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.GetRegret,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretResponse.SerializeToString,
+            ),
+            'GetIsolated': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetIsolated,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedResponse.SerializeToString,
             ),
             'ReportCluster': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportCluster,
@@ -974,6 +991,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/GetRegret',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetRegretResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetIsolated(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetIsolated',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -60,6 +60,8 @@ class ShardAdminStub:
     """Machines that went back and forth, and preemptions that repeat or cause each other."""
     GetRegret: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetRegretRequest, _shard_admin_pb2.GetRegretResponse]
     """What the cycles cost, against a lower bound."""
+    GetIsolated: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetIsolatedRequest, _shard_admin_pb2.GetIsolatedResponse]
+    """What one pool for all clusters saves against one for each of them, on the demand of the journal."""
     ReportCluster: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
@@ -132,6 +134,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """Machines that went back and forth, and preemptions that repeat or cause each other."""
     GetRegret: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetRegretRequest, _shard_admin_pb2.GetRegretResponse]  # type: ignore[assignment]
     """What the cycles cost, against a lower bound."""
+    GetIsolated: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetIsolatedRequest, _shard_admin_pb2.GetIsolatedResponse]  # type: ignore[assignment]
+    """What one pool for all clusters saves against one for each of them, on the demand of the journal."""
     ReportCluster: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]  # type: ignore[assignment]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
@@ -285,6 +289,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.GetRegretResponse, _abc.Awaitable[_shard_admin_pb2.GetRegretResponse]]:
         """What the cycles cost, against a lower bound."""
+
+    @_abc_1.abstractmethod
+    def GetIsolated(
+        self,
+        request: _shard_admin_pb2.GetIsolatedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetIsolatedResponse, _abc.Awaitable[_shard_admin_pb2.GetIsolatedResponse]]:
+        """What one pool for all clusters saves against one for each of them, on the demand of the journal."""
 
     @_abc_1.abstractmethod
     def ReportCluster(

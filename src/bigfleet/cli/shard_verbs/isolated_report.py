@@ -20,12 +20,9 @@ from bigfleet.cli.terminal import refuse, refuse_problems
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bigfleet.cli.listings import Column
+    from bigfleet.cli.whole_fleet import FleetAnswers
     from bigfleet.costs.isolated_totals import Row
-    from bigfleet.journal.history import History, RecordedCycle
-    from bigfleet.journal.segments import Segment
     from bigfleet.model.isolated import IsolatedCall, IsolatedReport
 
     Shown = tuple[str, Row]
@@ -41,7 +38,7 @@ EXIT_PARTIAL = 5
     "--from",
     "first",
     type=CycleOrTime(),
-    help="The first cycle of the journal: 18231, 3:18231, or from 2026-03-14T03:00:10Z on.",
+    help="From a time on: 2026-03-14T03:00:10Z; of a --journal also a cycle: 18231 or 3:18231.",
 )
 @click.option(
     "--split",
@@ -74,14 +71,17 @@ def isolated(
     difference has an interval of 95 % where 24 hours or more were observed. Time without records
     counts for neither side, and is named.
 
-    With --journal up to its last cycle, or up to the cycle --at.
+    A live shard runs the newest part of its journal, or all from a time on (--from), beside its
+    cycles, one question at a time and for 50 seconds at most. A journal (--journal) is run whole,
+    up to its last cycle or up to the cycle --at, which takes a while for a day.
 
     \b
-    Exit codes: 0 all that was asked for is compared, 2 the journal cannot be read, 3 it has no such
-    cycle, 5 cycles are missing in between.
+    Exit codes: 0 all that was asked for is compared, 2 bad usage, 3 no shard answers or there is no
+    such cycle, 5 cycles are missing in between or the time was up.
 
     \b
     Examples:
+      bigfleet reports isolated
       bigfleet reports isolated --journal data/journal
       bigfleet reports isolated --journal data/journal --from 2026-03-14T00:00:00Z --split mean
       bigfleet reports isolated --journal data/journal --headroom 0.1 -o json
@@ -94,65 +94,67 @@ def isolated(
         asked = call_of(split, headroom)
     except BadInput as problem:
         raise refuse_problems(problem) from None
-    if source.is_live:
-        raise refuse(["name a journal with --journal DIR"])
-    shard, report = _recorded(source, first, asked)
-    _write(connection, {shard: report})
+    answers = (
+        _live(connection, source, first, asked)
+        if source.is_live
+        else _recorded(source, first, asked)
+    )
+    _write(connection, answers)
 
 
 def _recorded(
     source: Source, first: tuple[int | None, int] | int | None, asked: "IsolatedCall"
-) -> "tuple[str, IsolatedReport]":
+) -> "FleetAnswers[IsolatedReport]":
     from bigfleet.cli.progress import compile_all
-    from bigfleet.costs.isolated import NothingToCompare, isolated_report
+    from bigfleet.cli.whole_fleet import FleetAnswers
+    from bigfleet.costs.isolated import isolated_report
+    from bigfleet.costs.isolated_reading import JournalReading, NothingToCompare
     from bigfleet.journal.history import LATEST
 
     assert source.journal is not None, "the other sources were refused"
     compile_all()
     with read_journal(source.journal) as segments:
-        span = first_cycle_named(first, segments), cycle_named(source.at, segments, LATEST)
-        reading = _Reading(segments, span)
+        reading = JournalReading(
+            segments,
+            first_cycle_named(first, segments),
+            cycle_named(source.at, segments, LATEST),
+        )
         try:
-            report = isolated_report(reading.read, asked)
+            report = isolated_report(reading, asked)
         except NothingToCompare as problem:
             click.echo(f"{problem}; the journal has {kept_span(segments)}", err=True)
             raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
-    return reading.shard, report
+    return FleetAnswers({reading.shard: report}, {}, {})
 
 
-class _Reading:
-    """The cycles of a span, as often as they are asked for."""
+def _live(
+    connection: Connection,
+    source: Source,
+    first: tuple[int | None, int] | int | None,
+    asked: "IsolatedCall",
+) -> "FleetAnswers[IsolatedReport]":
+    from dataclasses import replace
 
-    def __init__(
-        self, segments: "list[Segment]", span: tuple[tuple[int, int], tuple[int, int]]
-    ) -> None:
-        self._segments = segments
-        self._span = span
-        self._history: History | None = None
+    from bigfleet.cli.whole_fleet import ask_fleet
+    from bigfleet.wire.shard_admin import WHAT_IF_DEADLINE
 
-    @property
-    def shard(self) -> str:
-        assert self._history is not None, "it was read"
-        return self._history.header.shard_id
-
-    def read(self) -> "tuple[History, Iterable[RecordedCycle]]":
-        from bigfleet.journal.history import History
-        from bigfleet.journal.other_engine import until
-        from bigfleet.journal.segments import records_in_order
-
-        first, last = self._span
-        self._history = History(first)
-        records = records_in_order(self._segments, first)
-        return self._history, until(self._history.cycles(records), last)
+    if source.at is not None:
+        raise refuse(["--at: a live shard compares up to now; name a --journal as well"])
+    if isinstance(first, tuple):
+        text = "each shard counts its own cycles; write a time, or name a --journal as well"
+        raise refuse([f"--from: {text}"])
+    call = replace(asked, since=first or 0)
+    return ask_fleet(connection, lambda shard: shard.admin.isolated(call), WHAT_IF_DEADLINE)
 
 
-def _write(connection: Connection, reports: "dict[str, IsolatedReport]") -> None:
+def _write(connection: Connection, answers: "FleetAnswers[IsolatedReport]") -> None:
     from bigfleet.cli.listings import Listing, write_listing
     from bigfleet.costs.isolated_totals import rows_of, totals_document, verdict_text
     from bigfleet.wire.isolated import ISOLATED_REPORT
 
+    reports = answers.said
     documents = [
-        {"shardId": shard, **ISOLATED_REPORT.document(each), **totals_document(each)}
+        {"shardId": shard, "report": ISOLATED_REPORT.document(each), **totals_document(each)}
         for shard, each in reports.items()
     ]
     listing = Listing(
@@ -160,11 +162,12 @@ def _write(connection: Connection, reports: "dict[str, IsolatedReport]") -> None
         rows=[(shard, row) for shard, each in reports.items() for row in rows_of(each)],
         document=lambda row: {**row[1].document(), "shardId": row[0]},
         name=lambda row: row[1].name,
-        head={"reports": documents},
+        head={"reports": documents, **answers.document()},
         headline=" ".join(map(verdict_text, reports.values())) if len(reports) == 1 else "",
         notes=_notes(reports),
     )
     write_listing(connection, listing)
+    answers.leave_partial(connection)
     missing = [
         f"{shard}: {text}"
         for shard, each in reports.items()

@@ -21,6 +21,7 @@ from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.fleet_maps import FleetMap
+from bigfleet.model.isolated import IsolatedCall, IsolatedReport
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     CycleCall,
@@ -370,6 +371,9 @@ class AdminAnswers:
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer:
         return await self._what_ifs.answer(call, self._finished())
+
+    async def isolated(self, call: IsolatedCall) -> IsolatedReport:
+        return await self._what_ifs.isolated(call)
 
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer:
         return await self._what_ifs.counterfactual(call, self._finished())

@@ -1,9 +1,9 @@
-"""What-ifs, counterfactuals and the regret of a shard: answered in processes of their own, so that
-cycles do not wait for them.
+"""What-ifs, counterfactuals and the regret of a shard, and its journal run with other pools:
+answered in processes of their own, so that cycles do not wait for them.
 
-At most MOST_RUNNING at once, of what-ifs and counterfactuals together. A process is started when it
-is needed and kept for the next question; one whose caller has gone, or that takes too long, is
-killed.
+At most MOST_RUNNING at once, of all but the regret together, and one of them may run a journal. A
+process is started when it is needed and kept for the next question; one whose caller has gone, or
+that takes too long, is killed.
 
 While a cycle runs they stand still: on a machine of few cores they would slow it down, however low
 their priority is.
@@ -22,17 +22,19 @@ from typing import Any
 from bigfleet import __version__
 from bigfleet.journal.recorder import FinishedCycle, Recorder
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
+from bigfleet.model.isolated import IsolatedCall, IsolatedReport
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.regret import Regret
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.what_if_worker import (
     COUNTERFACTUAL,
+    ISOLATED,
     LENGTH_BYTES,
     READY,
     REGRET,
     WHAT_IF,
 )
-from bigfleet.wire import counterfactuals
+from bigfleet.wire import counterfactuals, isolated
 from bigfleet.wire.regrets import read_regret
 from bigfleet.wire.what_ifs import call_bytes, read_answer
 
@@ -52,6 +54,7 @@ class WhatIfs:
         self._epoch = epoch
         self._journal = journal
         self._running = 0
+        self._is_isolating = False
         self._idle: list[Process] = []
         #: At a question that is not their first: these end with this process even while they stand
         #: still.
@@ -118,13 +121,33 @@ class WhatIfs:
                 self._idle.remove(worker)
             await _ended(worker)
 
-    async def _answered(
-        self, question: str, request: bytes, cycle: int, finished: FinishedCycle
-    ) -> bytes:
+    async def isolated(self, call: IsolatedCall) -> IsolatedReport:
+        """Raises Rejected as the contract says."""
+        if self._journal is None:
+            text = "this shard keeps no journal; start it with --journal-enabled true"
+            raise Rejected(Code.UNAVAILABLE, text, "no-journal")
+        if self._is_isolating:
+            text = "this shard compares pools for another caller; ask again in a minute"
+            raise Rejected(Code.RESOURCE_EXHAUSTED, text, "isolated")
+        self._take_place()
+        self._is_isolating = True
+        try:
+            head = {"question": ISOLATED, "journal": str(self._journal), "frames": 1}
+            return isolated.read_report(await self._asked(head, [isolated.call_bytes(call)]))
+        finally:
+            self._is_isolating = False
+            self._running -= 1
+
+    def _take_place(self) -> None:
         if self._running >= MOST_RUNNING:
             text = f"{MOST_RUNNING} what-ifs are running in this shard; ask again in a moment"
             raise Rejected(Code.RESOURCE_EXHAUSTED, text, "what-if")
         self._running += 1
+
+    async def _answered(
+        self, question: str, request: bytes, cycle: int, finished: FinishedCycle
+    ) -> bytes:
+        self._take_place()
         try:
             head, frames = await self._question(question, request, cycle, finished)
             return await self._asked({"question": question, **head}, frames)

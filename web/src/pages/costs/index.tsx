@@ -13,6 +13,7 @@ import { Chart, Legend, PartsBar, type Series } from "../../ui/charts";
 import { Icon } from "../../ui/icons";
 import { Empty, View } from "../../ui/states";
 import { Count, Name, Percent, PerHour } from "../../ui/values";
+import { IsolatedPools } from "./isolated";
 import { RegretCard } from "./regret";
 import { type CostSeries, hasSamples, isFree, type Range, RANGES, shownSeries } from "./series";
 import "./costs.css";
@@ -132,7 +133,6 @@ function Course({ axis, range, setRange }: { axis: Axis; range: Range; setRange:
 function NotKept() {
   const rows = [
     ["Statements", "What a cluster caused and bore by Preempts and Reclaims: completed ones are not written up yet."],
-    ["Pooled or isolated", "What the same demand would cost with a pool of its own for each cluster: that fleet is not decided yet."],
   ];
   return (
     <Card title="Not measured yet">
@@ -185,6 +185,7 @@ export default function CostsPage() {
           {(told) => <Rows told={told} axis={axis} />}
         </View>
       </Card>
+      {!moment && <IsolatedPools />}
       {!moment && <RegretCard range={range} />}
       {!moment && <div className="costs-columns"><Penalties /><NotKept /></div>}
     </div>
