@@ -1,7 +1,7 @@
 // A real table for any number of rows: only those in sight are in the document.
 // Arrow keys move between rows, Enter opens one, headings sort.
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type MouseEvent, memo, type ReactNode, useCallback, useEffect, useRef } from "react";
+import { useRowsInSight } from "./rows-in-sight";
 
 export interface Column<Row> {
   key: string;
@@ -97,22 +97,10 @@ export function Table<Row>(props: TableProps<Row>) {
     const row = rows[index];
     return row !== undefined && heightOf ? heightOf(row) : rowHeight;
   };
-  // A new function for new rows: heights are looked up again.
-  const keyAt = useCallback((index: number) => index, [heightOf ? rows : null]);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: heightAt,
-    getItemKey: keyAt,
-    overscan: 12,
-    initialRect: { width: 800, height: 600 },
-  });
-  const items = virtual.getVirtualItems();
-  const first = items[0];
-  const last = items.at(-1);
-  const above = first?.start ?? 0;
-  const below = virtual.getTotalSize() - (last?.end ?? 0);
-  const atEnd = last !== undefined && last.index >= rows.length - 1;
+  const { first, end, tops, scrollTo } = useRowsInSight(box, rows.length, heightAt, heightOf ? rows : rowHeight);
+  const above = tops[first] ?? 0;
+  const below = (tops[rows.length] ?? 0) - (tops[end] ?? 0);
+  const atEnd = end >= rows.length;
   useEffect(() => {
     if (atEnd && rows.length > 0) onEnd?.();
   }, [atEnd, rows.length, onEnd]);
@@ -125,8 +113,8 @@ export function Table<Row>(props: TableProps<Row>) {
     let index = wanted;
     while (isSpan(index)) index += step;
     if (index < 0 || index >= rows.length) return;
-    virtual.scrollToIndex(index);
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`tr[data-index="${index}"]`)?.focus());
+    scrollTo(index);
+    box.current?.querySelector<HTMLElement>(`tr[data-index="${index}"]`)?.focus({ preventScroll: true });
   };
   const pressed = (event: KeyboardEvent<HTMLTableRowElement>, row: Row, index: number): void => {
     if (event.target !== event.currentTarget) return;
@@ -156,7 +144,8 @@ export function Table<Row>(props: TableProps<Row>) {
     const row = latest.current.rows[index];
     if (row !== undefined) latest.current.pressed(event, row, index);
   }, []);
-  const firstOpen = items.find((item) => !isSpan(item.index))?.index;
+  const inSight = Array.from({ length: end - first }, (_, place) => first + place);
+  const firstOpen = inSight.find((index) => !isSpan(index));
   const width = columns.reduce((sum, column) => sum + column.width, 0);
 
   return (
@@ -182,8 +171,8 @@ export function Table<Row>(props: TableProps<Row>) {
         </thead>
         <tbody>
           {above > 0 && <tr aria-hidden="true" className="spacer"><td colSpan={columns.length} style={{ height: above }} /></tr>}
-          {items.map((item) => {
-            const row = rows[item.index];
+          {inSight.map((index) => {
+            const row = rows[index];
             if (row === undefined) return null;
             const key = rowKey(row);
             const isSelected = selected === undefined ? undefined : selected === key;
@@ -191,13 +180,13 @@ export function Table<Row>(props: TableProps<Row>) {
               <TableRow
                 key={key}
                 row={row}
-                index={item.index}
-                height={item.size}
+                index={index}
+                height={heightAt(index)}
                 columns={columns as readonly Column<unknown>[]}
                 span={span as RowProps["span"]}
                 kind={`${onOpen ? "opens" : ""} ${props.rowClass?.(row) ?? ""}`}
                 isSelected={isSelected}
-                tabIndex={onOpen ? (item.index === firstOpen || isSelected ? 0 : -1) : undefined}
+                tabIndex={onOpen ? (index === firstOpen || isSelected ? 0 : -1) : undefined}
                 onClick={clicked}
                 onKeyDown={keyed}
               />

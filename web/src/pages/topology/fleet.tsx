@@ -295,8 +295,9 @@ export function TopologyOverview() {
     <div className="topology stack">
       <div className="page-head"><h1>Topology</h1></div>
       <div className="topology-columns">
-        <div><Coordinator /><Shards /><Shortfalls /><Domains /></div>
-        <div><Pauses /><Quarantines /><Offerings /><Reserved /><Transfers /><Quotas /><Verifiers /></div>
+        {/* What grows and shrinks by itself comes last: nothing that is read is pushed away. */}
+        <div><Coordinator /><Shards /><Domains /><Shortfalls /><Offerings /></div>
+        <div><Pauses /><Quarantines /><Transfers /><Quotas /><Verifiers /><Reserved /></div>
       </div>
     </div>
   );
