@@ -1,6 +1,7 @@
 """A whole shard in virtual time whose provider can go down, dawdle or refuse, and whose operators
 can leave and report."""
 
+from collections import Counter
 from dataclasses import replace
 
 from bigfleet.model.cluster_reports import ClusterReport, StuckNeed
@@ -10,7 +11,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Rejected
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
-from bigfleet.model.shard_views import NeedRow
+from bigfleet.model.shard_views import NeedQuery, NeedRow
 from bigfleet.shard.events import BlobArrived, ListFailed, SessionClosed
 from bigfleet.shard.instructions import CallProvider, GetCall
 from tests.hazards.virtual_fleet import CLOUD, VirtualFleet, bound
@@ -49,8 +50,11 @@ class VirtualShard(VirtualFleet):
     blobless = False
 
     def row(self, need: Need) -> NeedRow:
-        """What everybody is told of this Need."""
-        listing = self.state.decision_loop.ledger.listing(need.cluster)
+        """What everybody is told of this Need; first reasons are counted as they are shown."""
+        query = NeedQuery(need.cluster, count_reasons=True)
+        listing = self.state.decision_loop.ledger.answer(query)
+        shown = Counter(row.reason.code for row in listing.rows)
+        assert {each.code: each.needs for each in listing.reasons} == shown
         return {row.view.need.key: row for row in listing.rows}[need.key]
 
     def state_of(self, need: Need) -> NeedState:

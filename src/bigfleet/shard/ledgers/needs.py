@@ -185,7 +185,7 @@ class NeedsLedger:
         if query.reason or query.count_reasons:
             # Before the filter: else other rows would be told in full, with another first reason.
             in_full = self._told_in_full(rows)
-            codes = [self._first_reason(row, row in in_full) for row in rows.tolist()]
+            codes = self._first_codes(rows, in_full)
             if query.count_reasons:
                 counted = sorted(Counter(codes).items(), key=lambda each: (-each[1], each[0]))
                 reasons = tuple(starmap(ReasonCount, counted))
@@ -282,12 +282,15 @@ class NeedsLedger:
         short: Int64s = rows[self._states.state[rows] == NeedState.SHORT]
         return set(short[:MOST_IN_FULL].tolist())
 
-    def _first_reason(self, row: int, in_full: bool) -> str:
-        """Its code, as `_row` tells it."""
+    def _first_codes(self, rows: Int64s, in_full: Collection[int]) -> list[str]:
+        """Of each row's first reason, as `_row` tells it."""
         assert self._reasons is not None, "made with the states"
-        if in_full and (told := self._reasons.in_full(row)):
-            return told[0].code
-        return self._reasons.of(row)[0].code
+        found = self._reasons.codes(rows)
+        if in_full:
+            for place, row in enumerate(rows.tolist()):
+                if row in in_full and (told := self._reasons.in_full(row)):
+                    found[place] = told[0].code
+        return found
 
     def _row(self, row: int, in_full: bool, sources: tuple[str, ...] = ()) -> NeedRow:
         views, states, reasons = self._views, self._states, self._reasons
