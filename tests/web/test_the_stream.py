@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from bigfleet.edge.clock import next_turn
+from bigfleet.web.live import routes
 from bigfleet.web.live.hub import MOST_BEHIND, MOST_CLIENTS
 from tests.web.pages import Served, served
 
@@ -71,6 +72,27 @@ async def test_one_who_comes_back_from_another_life_is_told_to_load_anew() -> No
     async with served() as page, listening(page, STREAM, **{"Last-Event-ID": "1.2.3"}) as listener:
         await listener.next()
         assert (await listener.next())["event"] == "reset"
+
+
+async def test_a_stream_that_is_silent_says_so_before_a_proxy_closes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert routes.COMMENT_SECONDS == 15
+    monkeypatch.setattr(routes, "COMMENT_SECONDS", 0.01)
+    async with served() as page, page.client.stream("GET", STREAM) as answer:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            comments = [line async for line in take(2, answer.aiter_lines())]
+    assert comments == [": still here", ": still here"]
+
+
+async def take(count: int, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The first comments of a stream."""
+    async for line in lines:
+        if line.startswith(":"):
+            yield line
+            count -= 1
+            if not count:
+                return
 
 
 async def test_a_place_too_many_is_refused_and_may_ask_again() -> None:

@@ -12,6 +12,8 @@ PAGES = (
     *("/", "/map", "/needs", "/decisions", "/machines"),
     *("/clusters", "/costs", "/whatif", "/topology", "/scenario"),
 )
+#: Cards that say what to do first.
+WITHOUT_NUMBERS = {"Answer"}
 #: Above this a person notices.
 MOST_SHIFT = 0.1
 
@@ -41,6 +43,21 @@ async def test_nothing_moves_while_a_fleet_lives(
         await page.tab.wait_for_timeout(3000)
         shifts = await page.shifts()
         assert sum(amount for amount, _ in shifts) < MOST_SHIFT, shifts
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_card_names_where_its_numbers_come_from(
+    live: LivePage, browser: Browser, path: str
+) -> None:
+    async with watching(browser, live.address) as page:
+        await page.open(path)
+        cards = page.tab.locator("main section.card", has_not_text="Not measured yet")
+        titles = set(await cards.get_by_role("heading", level=2).all_inner_texts())
+        named = [f'Where "{title}" comes from' for title in titles - WITHOUT_NUMBERS]
+        sources = await cards.locator(".popover > button").evaluate_all(
+            "(found) => found.map((each) => each.getAttribute('aria-label'))"
+        )
+        assert [each for each in named if each not in sources] == []
 
 
 async def test_the_navigation_leads_to_every_page(live: LivePage, browser: Browser) -> None:
