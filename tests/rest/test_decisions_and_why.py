@@ -1,5 +1,6 @@
 """Decisions page by page, cycles, and why: the same answers as on the command line."""
 
+import hashlib
 import json
 from typing import Any
 
@@ -89,6 +90,20 @@ def test_a_cycle_tells_what_it_decided(fleet: LivingFleet) -> None:
     assert all(each["reasons"] for each in found["decisions"])
     assert fleet.get("/cycles/soon", 400)["field"] == "n"
     assert "no cycle" in fleet.get("/cycles/99999999", 404)["error"]
+
+
+def test_a_past_cycle_tells_what_was_new_to_it_and_hashes_to_compare(fleet: LivingFleet) -> None:
+    kept = fleet.get("/status")["journal"]["shard-0"]
+    cycles = [fleet.get(f"/cycles/{kept['firstCycle'] + n}") for n in range(8)]
+    assert [problems_in(each, shapes.CycleShape) for each in cycles] == [""] * 8
+    # There the journal begins.
+    assert cycles[0]["inputs"]["keyframe"]
+    seen = next(each for each in cycles if each["machines"])
+    whole = [seen, *(each for each in cycles if each["inputs"]["keyframe"])]
+    assert [each["inputs"]["machines"] for each in whole] == [each["machines"] for each in whole]
+    assert len({each["inputs"]["hash"] for each in cycles}) == 8
+    nothing = hashlib.sha256().hexdigest()
+    assert all((each["outputHash"] == nothing) == (not each["totalActions"]) for each in cycles)
 
 
 def asked_on_the_command_line(fleet: LivingFleet, *words: str) -> dict[str, Any]:

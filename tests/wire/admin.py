@@ -35,6 +35,7 @@ from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
+    CycleInputs,
     CycleView,
     DecisionList,
     DecisionQuery,
@@ -423,6 +424,7 @@ EXPLAINED_NEED = NeedExplanation(
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 REASONS = (ReasonCount("keep.order", 90), ReasonCount("rail.paused", 5))
+INPUTS = CycleInputs(b"in", True, 7, 8, 9, 10)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED), 0, REASONS)
 #: A fleet file in lines: longer than one frame.
 FLEET_LINES = (
@@ -511,7 +513,7 @@ class ScriptedAdmin(isolated_answer.ScriptedIsolated, ScriptedWatch):
 
     async def cycle(self, call: CycleCall) -> CycleView:
         self.asked.append(("cycle", call))
-        return CycleView(9, 10, DECIDED, 3, 4, 5, 6, {"phase1": 7, "emit": 8})
+        return CycleView(9, 10, DECIDED, 3, 4, 5, 6, {"phase1": 7, "emit": 8}, b"out", INPUTS)
 
     async def clear(
         self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer

@@ -160,7 +160,7 @@ CALLS: dict[str, Exchange] = {
     "a cycle": (
         lambda c: c.cycle(CycleCall(8, 5, 2)),
         ("cycle", CycleCall(8, 5, 2)),
-        CycleView(9, 10, admin.DECIDED, 3, 4, 5, 6, {"phase1": 7, "emit": 8}),
+        CycleView(9, 10, admin.DECIDED, 3, 4, 5, 6, {"phase1": 7, "emit": 8}, b"out", admin.INPUTS),
     ),
     "clear a failed machine": (
         lambda c: c.clear(AUDIT, "m-1", ClearMode.FORGET),

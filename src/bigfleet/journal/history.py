@@ -19,6 +19,7 @@ from bigfleet.model.journal import (
     Keyframe,
     TickRun,
 )
+from bigfleet.model.machine_answers import CycleInputs
 from bigfleet.model.machines import Instant
 from bigfleet.model.memory import EngineMemory, Shortfall
 from bigfleet.model.needs import NeedKey
@@ -46,6 +47,7 @@ class RecordedCycle:
     pauses: tuple[Pause, ...] = ()
     #: Why it decided nothing: the engine raised, or took too long; empty: it decided.
     failure: str = ""
+    inputs: CycleInputs | None = None
 
 
 class _State:
@@ -59,6 +61,7 @@ class _State:
         self.options = EngineOptions()
         self.pauses: tuple[Pause, ...] = ()
         self.digest = b""
+        self.inputs = CycleInputs(b"")
         self.cycle = 0
         self.now: Instant = 0
 
@@ -67,6 +70,7 @@ class _State:
         self._memory, self._reported = EngineMemory(), frozenset()
         self.pauses = ()
         self._take(frame.state, cycle, 0)
+        self.inputs = replace(self.inputs, keyframe=True, machines=len(frame.machines.ids))
 
     def apply(self, change: InputChange, cycle: int) -> None:
         """Raises ValueError where the change does not fit what was recorded before it."""
@@ -78,6 +82,7 @@ class _State:
     def tick(self, cycle: int, now: Instant) -> None:
         self._age({}, {}, 1)
         self.digest = input_digest(self.digest, InputChange(now))
+        self.inputs = CycleInputs(self.digest)
         self.cycle, self.now = cycle, now
 
     def input(self) -> EngineInput:
@@ -107,6 +112,13 @@ class _State:
         if change.pauses is not None:
             self.pauses = change.pauses
         self.digest, self.cycle, self.now = change.digest, cycle, change.now
+        self.inputs = CycleInputs(
+            change.digest,
+            machines=len(change.machines),
+            removed_machines=len(change.removed),
+            clusters=0 if change.needs is None else len(change.needs.clusters),
+            reservations=len(change.reservations) + len(change.unreserved),
+        )
 
     def _put(self, entry: FleetMachine) -> None:
         machine = entry.machine
@@ -181,8 +193,9 @@ class History:
                     given, keyframe = self._pending
                     self._pending = None
                     if given is not None:
-                        epoch, pauses = self._header.epoch, self._state.pauses
-                        yield RecordedCycle(given, output, keyframe, epoch, pauses)
+                        state = self._state
+                        epoch, pauses, inputs = self._header.epoch, state.pauses, state.inputs
+                        yield RecordedCycle(given, output, keyframe, epoch, pauses, inputs=inputs)
             case TickRun() as run:
                 yield from self._run(run)
             case JournalEvent(kind="gap") as gap:
@@ -201,7 +214,7 @@ class History:
         (given, _), self._pending = self._pending, None
         if given is not None and given.cycle == cycle:
             epoch, pauses = self._header.epoch, self._state.pauses
-            yield RecordedCycle(given, None, True, epoch, pauses, why)
+            yield RecordedCycle(given, None, True, epoch, pauses, why, self._state.inputs)
 
     def _run(self, run: TickRun) -> Iterator[RecordedCycle]:
         state, header = self._state, self._header
@@ -214,7 +227,9 @@ class History:
             now += step
             state.tick(cycle, now)
             if (given := self._input(state)) is not None:
-                yield RecordedCycle(given, None, False, header.epoch, state.pauses)
+                yield RecordedCycle(
+                    given, None, False, header.epoch, state.pauses, inputs=state.inputs
+                )
 
     def _input(self, state: _State) -> EngineInput | None:
         is_wanted = (self.header.epoch, state.cycle) >= self._first

@@ -127,6 +127,22 @@ class CycleCall:
 
 
 @dataclass(frozen=True, slots=True)
+class CycleInputs:
+    """What a recorded cycle was given that the one before it was not."""
+
+    #: SHA-256 of these changes and of the digest before them.
+    digest: bytes
+    #: The journal has all of it here: the numbers count everything there was.
+    keyframe: bool = False
+    machines: int = 0
+    removed_machines: int = 0
+    #: Whose demand was replaced.
+    clusters: int = 0
+    #: Made or given up.
+    reservations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CycleView:
     cycle: int
     at: Instant
@@ -138,3 +154,7 @@ class CycleView:
     unsatisfied_needs: int
     #: What each part of it took; empty: it is not told.
     nanos_of_phase: Mapping[str, int] = field(default_factory=dict)
+    #: SHA-256 over the actions in the order of the engine, as the journal has it.
+    output_digest: bytes = b""
+    #: None: it was not read from a journal.
+    inputs: CycleInputs | None = None

@@ -148,6 +148,19 @@ class Decisions(Listed, kw_only=True):
     next: Absent[str] = UNSET
 
 
+class CycleInputsShape(Shape, kw_only=True):
+    #: SHA-256 of these changes and of the hash before them.
+    hash: str
+    #: The journal has all of it here: the numbers count everything there was.
+    keyframe: bool
+    machines: Count
+    removed_machines: Count
+    #: Whose demand was replaced.
+    clusters: Count
+    #: Made or given up.
+    reservations: Count
+
+
 class CycleShape(Listed, kw_only=True):
     shard_id: str
     epoch: Count
@@ -159,6 +172,10 @@ class CycleShape(Listed, kw_only=True):
     total_actions: Count
     #: Seconds that each part of it took; empty: they are not told.
     phase_seconds: dict[str, float]
+    #: SHA-256 over the actions in the order of the engine, as the journal has it.
+    output_hash: str
+    #: What the cycle before was not given; absent: the cycle was not read from the journal.
+    inputs: Absent[CycleInputsShape] = UNSET
     decisions: list[DecisionShape]
     queried_at: Time
 

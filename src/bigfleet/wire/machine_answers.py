@@ -9,6 +9,7 @@ from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.machine_answers import (
     Check,
     CycleCall,
+    CycleInputs,
     CycleView,
     DecisionList,
     DecisionQuery,
@@ -79,11 +80,13 @@ DECISION_LIST = RecordCodec(DecisionList, pb.ListDecisionsResponse, decisions_in
 CYCLE_CALL = RecordCodec(
     CycleCall, pb.GetCycleRequest, limit=NOT_NEGATIVE, first_index=NOT_NEGATIVE
 )
+CYCLE_INPUTS = RecordCodec(CycleInputs, pb.CycleInputs)
 CYCLE_VIEW = RecordCodec(
     CycleView,
     pb.GetCycleResponse,
     decisions_in_full("actions"),
     nanos_of_phase="phase_nanos",
+    inputs=CYCLE_INPUTS,
 )
 
 

@@ -1724,12 +1724,16 @@ class GetCycleResponse(_message.Message):
     UNSATISFIED_NEEDS_FIELD_NUMBER: _builtins.int
     DETAILS_FIELD_NUMBER: _builtins.int
     PHASE_NANOS_FIELD_NUMBER: _builtins.int
+    OUTPUT_DIGEST_FIELD_NUMBER: _builtins.int
+    INPUTS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     at_unix_nanos: _builtins.int
     total_actions: _builtins.int
     machines: _builtins.int
     needs: _builtins.int
     unsatisfied_needs: _builtins.int
+    output_digest: _builtins.bytes
+    """SHA-256 over the actions in the order of the engine, as in CycleOutput."""
     @_builtins.property
     def actions(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ActionView]:
         """In order of emission."""
@@ -1741,6 +1745,10 @@ class GetCycleResponse(_message.Message):
     @_builtins.property
     def phase_nanos(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """Nanoseconds that each part of it took; empty: they are not told."""
+
+    @_builtins.property
+    def inputs(self) -> Global___CycleInputs:
+        """None: the cycle was not read from the journal, as the last one is not."""
 
     def __init__(
         self,
@@ -1754,14 +1762,56 @@ class GetCycleResponse(_message.Message):
         unsatisfied_needs: _builtins.int = ...,
         details: _abc.Iterable[Global___DecisionDetail] | None = ...,
         phase_nanos: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        output_digest: _builtins.bytes = ...,
+        inputs: Global___CycleInputs | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["inputs", b"inputs"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "details", b"details", "machines", b"machines", "needs", b"needs", "phase_nanos", b"phase_nanos", "total_actions", b"total_actions", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "details", b"details", "inputs", b"inputs", "machines", b"machines", "needs", b"needs", "output_digest", b"output_digest", "phase_nanos", b"phase_nanos", "total_actions", b"total_actions", "unsatisfied_needs", b"unsatisfied_needs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetCycleResponse: _TypeAlias = GetCycleResponse  # noqa: Y015
+
+@_typing.final
+class CycleInputs(_message.Message):
+    """What a recorded cycle was given that the one before it was not."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    KEYFRAME_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    REMOVED_MACHINES_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    RESERVATIONS_FIELD_NUMBER: _builtins.int
+    digest: _builtins.bytes
+    """SHA-256 of these changes and of the digest before them."""
+    keyframe: _builtins.bool
+    """The journal has all of it here: the numbers count everything there was."""
+    machines: _builtins.int
+    removed_machines: _builtins.int
+    clusters: _builtins.int
+    """Whose demand was replaced."""
+    reservations: _builtins.int
+    """Made or given up."""
+    def __init__(
+        self,
+        *,
+        digest: _builtins.bytes = ...,
+        keyframe: _builtins.bool = ...,
+        machines: _builtins.int = ...,
+        removed_machines: _builtins.int = ...,
+        clusters: _builtins.int = ...,
+        reservations: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "digest", b"digest", "keyframe", b"keyframe", "machines", b"machines", "removed_machines", b"removed_machines", "reservations", b"reservations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CycleInputs: _TypeAlias = CycleInputs  # noqa: Y015
 
 @_typing.final
 class GetMachineStoryRequest(_message.Message):

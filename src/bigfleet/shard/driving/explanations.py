@@ -25,6 +25,7 @@ from bigfleet.explain.why_not import (
     why_not_satisfied,
 )
 from bigfleet.journal.decisions import explained
+from bigfleet.journal.digests import output_digest
 from bigfleet.journal.history import BrokenJournal, FoundCycle, cycle_at
 from bigfleet.journal.notes import Ended, FoundDecisions, decisions_in, ended_actions
 from bigfleet.journal.recorded_holds import judged_from_journal, recorded_states
@@ -32,6 +33,7 @@ from bigfleet.journal.segments import Segment, UnreadableJournal, segments_of
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.machine_answers import (
     CycleCall,
+    CycleInputs,
     CycleView,
     DecisionList,
     DecisionQuery,
@@ -117,7 +119,9 @@ class Explanations:
         return DecisionList((*recorded, *found), before.truncated)
 
     async def cycle(self, call: CycleCall) -> CycleView:
-        return await _answered(_cycle_view, await self.decided(call.cycle), call)
+        cycle, past = await self._asked(call.cycle)
+        inputs = None if past is None else past.found.recorded.inputs
+        return await _answered(partial(_cycle_view, inputs=inputs), cycle, call)
 
     async def decided(self, number: int) -> DecidedCycle:
         """Cycle 0 is the last that ended. Raises Rejected."""
@@ -241,7 +245,7 @@ def _why_not(cycle: DecidedCycle, call: WhyNotCall) -> WhyNot:
             return why_not_satisfied(cycle, need)
 
 
-def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
+def _cycle_view(cycle: DecidedCycle, call: CycleCall, inputs: CycleInputs | None) -> CycleView:
     total = cycle.decision.action_count
     most = min(call.limit or MOST_ACTIONS, MOST_ACTIONS)
     places = np.arange(call.first_index, min(total, call.first_index + most))
@@ -254,6 +258,8 @@ def _cycle_view(cycle: DecidedCycle, call: CycleCall) -> CycleView:
         len(cycle.outcome),
         len(cycle.outcome.queue),
         cycle.nanos_of_phase,
+        output_digest(cycle.decision),
+        inputs,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.routing import Route
 
 from bigfleet.model.actions import ActionKind
-from bigfleet.model.machine_answers import CycleCall, DecisionList, DecisionQuery
+from bigfleet.model.machine_answers import CycleCall, CycleInputs, DecisionList, DecisionQuery
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.shard_views import ActionView, NeedQuery
 from bigfleet.web.answers import queried_at
@@ -116,10 +116,23 @@ class DecisionRoutes:
             "unsatisfiedNeeds": found.unsatisfied_needs,
             "totalActions": found.total_actions,
             "phaseSeconds": {name: ns / 1e9 for name, ns in sorted(found.nanos_of_phase.items())},
+            "outputHash": found.output_digest.hex(),
+            **({"inputs": _inputs_document(found.inputs)} if found.inputs else {}),
             "decisions": [decision_document(view, shard) for view in found.actions],
             **asked.head(),
             "queriedAt": queried_at(self.fleet.clock.now()),
         }
+
+
+def _inputs_document(inputs: CycleInputs) -> dict[str, Any]:
+    return {
+        "hash": inputs.digest.hex(),
+        "keyframe": inputs.keyframe,
+        "machines": inputs.machines,
+        "removedMachines": inputs.removed_machines,
+        "clusters": inputs.clusters,
+        "reservations": inputs.reservations,
+    }
 
 
 async def _page(
@@ -223,7 +236,7 @@ def operations(fleet: Fleet) -> list[Operation]:
         Operation(
             "/cycles/{n}",
             "getCycle",
-            "One cycle: how much it had and what it decided.",
+            "One cycle: how much it had, what was new to it, and what it decided.",
             decisions.cycle,
             CycleShape,
             (
