@@ -29,6 +29,7 @@ SHIPPED = {
     "BigFleetCycleVerySlow": "bigfleet_shard_cycle_duration_seconds_bucket",
     "BigFleetOutboxStalled": "bigfleet_shard_outbox_oldest_age_seconds",
     "BigFleetJournalDegraded": "bigfleet_shard_journal_degraded",
+    "BigFleetStatementsDegraded": "bigfleet_shard_statements_degraded",
     "BigFleetNoLeader": "bigfleet_coordinator_is_leader",
     "BigFleetShardStale": "bigfleet_coordinator_shards_stale",
     "BigFleetRebalanceWithoutProgress": "bigfleet_coordinator_rebalance_blocked",

@@ -83,6 +83,7 @@ READING = {
                 "reports thrash",
                 "reports regret",
                 "reports isolated",
+                "reports invoices",
                 "clusters show x",
                 "top clusters",
                 "top shards",

@@ -49,7 +49,7 @@ LIVE = (
     *("status", "needs", "clusters list", f"machines story {FIRST}"),
     *("machines list", "machines list --failed", "machines reservations", "top clusters"),
     *("top shards", "quarantines list", "pause list", "reports offerings", "reports shards"),
-    *("reports thrash", "reports verifier"),
+    *("reports thrash", "reports verifier", "reports invoices", "reports invoices --statements"),
     *("shards instructions", "shards list", "shards transfers", "domains list", "quotas list"),
     "shards shortfalls",
     *("providers list", "describe cluster shop"),

@@ -16,6 +16,7 @@ FACTS = {
         "taken by       need/payments/",
         "(priority 100000)",
         "declared cost  interruption $4.00, reclamation $1.00; declared, not billed",
+        "statement      1:242/bm-01, in bigfleet reports invoices --statements",
         "next best      machine/bm-03 of cluster shop",
         "cannot be bought now: held by backoff",
     ),

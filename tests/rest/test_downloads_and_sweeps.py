@@ -34,6 +34,28 @@ def test_costs_are_a_table_for_spreadsheets(fleet: LivingFleet) -> None:
     assert sum(int(row[1]) for row in rows) == told["totals"]["machines"]
 
 
+def test_statements_are_a_table_for_spreadsheets(fleet: LivingFleet) -> None:
+    head, *rows = rows_of(downloaded(fleet, "/invoices?format=csv"))
+    assert head[:4] == ["statement", "completed", "kind", "machine"]
+    assert {len(row) for row in rows} <= {len(head)}
+    shown = fleet.get("/invoices?limit=2000")["statements"]
+    assert {each["id"] for each in shown} >= {row[0] for row in rows[-5:]}
+
+
+def test_months_of_statements_are_a_table_too(fleet: LivingFleet) -> None:
+    path = "/invoices?format=csv&table=months&by=team&teams=shop=retail,batch=%3Draw"
+    head, *rows = rows_of(downloaded(fleet, path))
+    amounts = ["causedDollars", "borneDollars", "netDollars", "ownDollars"]
+    assert head == ["month", "team", *amounts, "count", "pinned", "unknown"]
+    assert {row[1] for row in rows} <= {"", "retail", "'=raw", "no team"}
+    assert fleet.get("/invoices?table=years", 400)["field"] == "table"
+
+
+def test_huge_limits_of_statements_are_cut_and_said_so(fleet: LivingFleet) -> None:
+    found = fleet.get("/invoices?limit=999999999")
+    assert (found["clamped"], found["limit"]) == (True, 2_000)
+
+
 def test_a_table_comes_to_one_that_accepts_no_json(fleet: LivingFleet) -> None:
     assert rows_of(downloaded(fleet, "/costs", accept="text/csv"))[0][0] == "cluster"
     both = downloaded(fleet, "/costs", accept="text/csv, application/json")

@@ -14,6 +14,8 @@ LISTS = {
     "/offerings": shapes.Offerings,
     "/thrash": shapes.Thrash,
     "/regret": shapes.Regrets,
+    "/invoices": shapes.InvoicesShape,
+    "/invoices?by=team&teams=shop=retail&month=2026-03&limit=5": shapes.InvoicesShape,
     "/verifier": shapes.Verifiers,
     "/quotas": shapes.Quotas,
     "/transfers?finished=true": shapes.Transfers,
@@ -89,6 +91,34 @@ def test_a_comparison_that_cannot_be_made_names_the_parameter(
     fleet: LivingFleet, asked: str, field: str
 ) -> None:
     assert fleet.get(f"/costs/isolated?{asked}", 400)["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ("by=moon", "by"),
+        ("month=2026-13", "month"),
+        ("from=then", "from"),
+        ("to=then", "to"),
+        ("month=2026-03&from=2026-03-02T00:00:00Z", "month"),
+        ("by=team&teams=shop", "teams"),
+        ("limit=many", "limit"),
+    ],
+)
+def test_invoices_of_what_does_not_exist_are_bad(
+    fleet: LivingFleet, asked: str, field: str
+) -> None:
+    assert fleet.get(f"/invoices?{asked}", 400)["field"] == field
+
+
+def test_invoices_add_up_what_their_statements_declare(fleet: LivingFleet) -> None:
+    found = fleet.get("/invoices")
+    caused, borne = (
+        sum(line[name] for line in found["months"]) for name in ("causedDollars", "borneDollars")
+    )
+    assert caused == borne
+    assert found["total"] >= len(found["statements"])
+    assert found["declared"] is True
 
 
 def test_an_axis_that_does_not_exist_is_bad(fleet: LivingFleet) -> None:

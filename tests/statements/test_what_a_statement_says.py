@@ -86,6 +86,7 @@ def test_a_reclaim_is_caused_and_borne_by_the_cluster_whose_demand_fell() -> Non
     assert (made.to_need, made.declared, made.next_best.kind) == (None, 5.0, NextBestKind.NONE)
     (line,) = invoice_lines([InvoiceSums().add(made)])
     assert (line.caused, line.borne, line.net, line.count) == (5.0, 5.0, 0.0, 1)
+    assert line.own == 5.0
 
 
 def test_a_need_that_lost_a_machine_and_preempts_in_turn_names_the_cause() -> None:
@@ -169,6 +170,7 @@ def test_what_a_team_takes_from_itself_is_no_net_and_counts_once() -> None:
     parts = [InvoicePart("2026-03", "shop", "web", 6.0, 2), InvoicePart("2026-03", "x", "web", 1.0)]
     lines = {line.name: line for line in invoice_lines(parts, {"shop": "retail", "web": "retail"})}
     assert (lines["retail"].caused, lines["retail"].borne, lines["retail"].count) == (6.0, 7.0, 2)
+    assert (lines["retail"].own, lines[NO_TEAM].own) == (6.0, 0.0)
     assert lines[NO_TEAM].caused == 1.0
 
 

@@ -7,15 +7,7 @@ from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import (
     ClusterReport,
     ClusterReportReply,
-    LostCause,
-    LostMachine,
-    NeedSources,
-    NeedStanding,
-    PodCounts,
     ReceivedReport,
-    RefusedReclaim,
-    StuckNeed,
-    UnplacedPod,
 )
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.explanations import (
@@ -104,6 +96,7 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
+from bigfleet.model.statements import InvoiceCall, Invoices
 from bigfleet.model.thrash import ThrashFinding
 from bigfleet.model.verifier_views import (
     PolicySet,
@@ -115,16 +108,18 @@ from bigfleet.model.what_if import (
     WhatIfAnswer,
     WhatIfCall,
 )
+from bigfleet.wire.machine_listings import MachineListing
 from bigfleet.wire.need_listings import EncodedNeeds
-from bigfleet.wire.shard_admin import MachineListing
 from tests.wire import (
     counterfactual_answer,
     figures_answer,
     isolated_answer,
     regret_answer,
+    statement_answers,
     thrash_answers,
     what_if_answer,
 )
+from tests.wire.report_answers import REPLY, REPORT
 from tests.wire.watch_answers import ScriptedWatch
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -190,45 +185,6 @@ VERIFIER = VerifierView(
         VerifierIncident(17, 9, "V2", ActionKind.DELETE, "bm-1", "", "bare metal is never deleted"),
     ),
     error="broken",
-)
-REPORT = ClusterReport(
-    cluster_id="shop",
-    at=21,
-    requests_by_phase={"Pending": 1, "Acknowledged": 4},
-    upcoming_by_phase={"Ready": 2, "": 1},
-    nodes_ready=2,
-    nodes_not_ready=1,
-    nodes_missing=3,
-    pods_covered_not_placed=1,
-    examples=(UnplacedPod("web/front-1", "n0123456789ab", "0/3 nodes are available\x00"),),
-    crs_skipped=5,
-    empty_machines=("m-1", "m-2"),
-    unusable_machines=("m-3",),
-    lost=(LostMachine("m-4", LostCause.NODE_GONE),),
-    stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
-    ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
-    refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
-    sources=(NeedSources(FINGERPRINT, "g\x00", 3, 2, 1),),
-    pods=PodCounts(4, 2),
-)
-REPLY = ClusterReportReply(
-    (
-        NeedStanding(
-            *(FINGERPRINT, "", True, None, "served by 3 machines, 1 of them on the way", 1),
-            wanted=Resources.parse({"cpu": "5"}),
-            claimed=Resources.parse({"cpu": "8"}),
-            machines=3,
-            state=NeedState.ARRIVING,
-            since=77,
-            folded_members=2,
-        ),
-        NeedStanding(FINGERPRINT, "g\x00", False, UnmetReason.NO_MATCHING_SUPPLY, "short of cpu 1"),
-    ),
-    9,
-    10,
-    2_001,
-    ("bf1-6", "bf1-7"),
-    RollupRefusal("too_heavy", "8388608 allowed; see rollup.max_bytes", 40, 3),
 )
 SESSION = SessionView(
     *("shop", "bigfleet://cluster/shop", "v1alpha1"),
@@ -538,6 +494,10 @@ class ScriptedAdmin(isolated_answer.ScriptedIsolated, ScriptedWatch):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         self.asked.append(("reset_offering", name, audit, peer))
         return "buying again"
+
+    async def invoices(self, call: InvoiceCall) -> Invoices:
+        self.asked.append(("invoices", call))
+        return statement_answers.INVOICES
 
     async def thrash(self) -> Sequence[ThrashFinding]:
         self.asked.append(("thrash",))

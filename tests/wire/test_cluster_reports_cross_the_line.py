@@ -24,7 +24,7 @@ from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN
-from tests.wire import admin
+from tests.wire import report_answers
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
@@ -44,8 +44,8 @@ async def address_of(
 async def test_a_report_is_answered_with_how_its_needs_stand() -> None:
     people = ScriptedAdmin()
     async with address_of(people) as address, ClusterReportClient(address) as client:
-        assert await client.report(admin.REPORT) == admin.REPLY
-    assert people.asked == [("report_cluster", admin.REPORT)]
+        assert await client.report(report_answers.REPORT) == report_answers.REPLY
+    assert people.asked == [("report_cluster", report_answers.REPORT)]
 
 
 #: All of them report of `shop`.
@@ -69,7 +69,7 @@ async def test_only_the_cluster_itself_may_report(tmp_path: Path, uris: tuple[st
         ClusterReportClient(address, authority.leaf("client", *uris)) as client,
     ):
         with pytest.raises(Rejected) as rejected:
-            await client.report(admin.REPORT)
+            await client.report(report_answers.REPORT)
     assert rejected.value.code is Code.PERMISSION_DENIED
     assert people.asked == []
 
@@ -81,9 +81,9 @@ async def test_the_cluster_itself_does(tmp_path: Path) -> None:
         address_of(ScriptedAdmin(), authority.leaf("server")) as address,
         ClusterReportClient(address, own) as client,
     ):
-        assert await client.report(admin.REPORT) == admin.REPLY
+        assert await client.report(report_answers.REPORT) == report_answers.REPLY
         with pytest.raises(Rejected) as rejected:
-            await client.report(replace(admin.REPORT, cluster_id=""))
+            await client.report(replace(report_answers.REPORT, cluster_id=""))
     assert rejected.value.code is Code.PERMISSION_DENIED
 
 
@@ -203,8 +203,8 @@ def test_what_an_operator_tells_is_cut_to_the_bounds() -> None:
 
 
 def test_reports_and_replies_survive_the_wire() -> None:
-    assert REPORT.record(REPORT.message(admin.REPORT)) == admin.REPORT
-    assert REPLY.record(REPLY.message(admin.REPLY)) == admin.REPLY
+    assert REPORT.record(REPORT.message(report_answers.REPORT)) == report_answers.REPORT
+    assert REPLY.record(REPLY.message(report_answers.REPLY)) == report_answers.REPLY
 
 
 def test_a_reply_that_is_too_large_loses_its_end_and_says_how_many_there_are() -> None:

@@ -53,11 +53,27 @@ def invoice_lines(
                 line,
                 caused=line.caused + (part.dollars if name == causes else 0.0),
                 borne=line.borne + (part.dollars if name == bears else 0.0),
+                own=line.own + (part.dollars if causes == bears else 0.0),
                 count=line.count + part.count,
                 pinned=line.pinned + part.pinned,
                 unknown=line.unknown + part.unknown,
             )
     return [line for _, line in sorted(lines.items())]
+
+
+def line_document(line: InvoiceLine, by: str) -> dict[str, str | float]:
+    """`by`: what the name is one of, cluster or team."""
+    return {
+        "month": line.month,
+        by: line.name,
+        "causedDollars": line.caused,
+        "borneDollars": line.borne,
+        "netDollars": line.net,
+        "ownDollars": line.own,
+        "count": line.count,
+        "pinned": line.pinned,
+        "unknown": line.unknown,
+    }
 
 
 def _name(cluster: str, team_of: Mapping[str, str] | None) -> str:

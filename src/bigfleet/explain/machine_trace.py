@@ -11,6 +11,7 @@ from bigfleet.engine.release import release_hold
 from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject
 from bigfleet.explain.need_facts import ACQUIRABLE, machine_name, need_name
 from bigfleet.explain.victims import Victim, next_best_victim
+from bigfleet.model.action_outcomes import outcome_of
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.batches import NEVER
 from bigfleet.model.instants import instant_text
@@ -20,6 +21,7 @@ from bigfleet.model.memory import Reservation
 from bigfleet.model.rails import rails_passed
 from bigfleet.model.reasons import dollars_text, duration_text, number_text
 from bigfleet.model.shard_views import ActionView, Disposition, MachineView
+from bigfleet.model.statements import statement_id
 
 #: Machines a step names.
 _MOST_NAMED = 8
@@ -146,6 +148,16 @@ def _carried_out(
         yield MachineStep("outcome", "none seen yet")
     else:
         yield MachineStep("outcome", f"{ended.outcome}, seen at {instant_text(ended.at)}")
+        yield from _statement(cycle, view, ended)
+
+
+def _statement(cycle: DecidedCycle, view: ActionView, ended: ActionView) -> Iterator[MachineStep]:
+    """What it was declared to cost is told where all statements are."""
+    outcome = outcome_of(ended.outcome)
+    taken = view.kind in (ActionKind.PREEMPT, ActionKind.RECLAIM)
+    if taken and outcome is not None and outcome.succeeded:
+        name = statement_id(cycle.name, view.machine)
+        yield MachineStep("statement", f"{name}, in bigfleet reports invoices --statements")
 
 
 def _preempted(cycle: DecidedCycle, row: int) -> Iterator[MachineStep]:

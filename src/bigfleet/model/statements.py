@@ -4,13 +4,16 @@ Declared dollars are penalties of workloads, never billed. What is not known is 
 """
 
 import math
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 
 from bigfleet.model.actions import ActionKind
-from bigfleet.model.instants import instant_text
+from bigfleet.model.instants import instant_of, instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
+
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 
 class NextBestKind(IntEnum):
@@ -116,6 +119,16 @@ def month_of(at: Instant) -> str:
     return instant_text(at)[:7]
 
 
+def span_of_month(month: str) -> tuple[Instant, Instant] | None:
+    """From its begin to that of the next one, in UTC; None: it is not a month such as 2026-03."""
+    if not _MONTH.fullmatch(month):
+        return None
+    year, number = map(int, month.split("-"))
+    following = f"{year + number // 12:04}-{number % 12 + 1:02}"
+    begin, end = (instant_of(f"{each}-01T00:00:00Z") for each in (month, following))
+    return None if begin is None or end is None or begin < 0 else (begin, end)
+
+
 @dataclass(frozen=True, slots=True)
 class InvoicePart:
     """The statements of a month between two clusters, added up."""
@@ -142,6 +155,8 @@ class InvoiceLine:
     name: str
     caused: float = 0.0
     borne: float = 0.0
+    #: Of both: what it took from itself, as where its own demand fell.
+    own: float = 0.0
     #: Statements that it caused or bore.
     count: int = 0
     pinned: int = 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from bigfleet.costs.statements import TAKEN
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.model.action_outcomes import ActionOutcome
@@ -80,6 +81,8 @@ COUNTERS = {
     "creates_avoided_total": "Creates saved by an offering's back-off.",
     "thrash_findings_total": "Machines seen to go back and forth, and preemptions that repeat or "
     "cause each other, by kind.",
+    "declared_penalties_dollars_total": "Declared dollars of completed Preempts and Reclaims, by "
+    "kind; never billed, without pinned workloads, which have no amount.",
     "journal_bytes_total": "Bytes written to the journal.",
     "journal_write_errors_total": "Writes of the journal that failed.",
     "journal_gaps_total": "Cycles and notes the journal lacks: the disk was full, slow or gone.",
@@ -135,6 +138,7 @@ GAUGES = {
     "journal_lag_seconds": "How long the oldest record that is not on disk yet has waited.",
     "journal_oldest_timestamp_seconds": "How far back the journal goes.",
     "state_degraded": "1 while state.db cannot be written.",
+    "statements_degraded": "1 while statements.db cannot be written or read.",
 }
 
 
@@ -149,6 +153,7 @@ _CLOSED = (
     ("rollups_total", "result", ("accepted", "held", "rejected")),
     ("drains_aborted_total", "reason", ("pdb", "cancelled", "no_session", "refused")),
     ("phase1_occ_proposals_total", "outcome", ("committed", "conflict")),
+    ("declared_penalties_dollars_total", "kind", tuple(kind.label for kind in TAKEN)),
     ("thrash_findings_total", "kind", tuple(kind.label for kind in ThrashKind if kind)),
     ("coordinator_reports_total", "result", ("ok", "not_leader", "error", "stale_term")),
 )

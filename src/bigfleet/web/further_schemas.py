@@ -16,6 +16,8 @@ EventDocument = Annotated[dict[str, Any], of_wire("StoryEvent")]
 OfferingDocument = Annotated[dict[str, Any], of_wire("OfferingView")]
 QuarantineDocument = Annotated[dict[str, Any], of_wire("Quarantine")]
 RegretDocument = Annotated[dict[str, Any], of_wire("Regret")]
+StatementDocument = Annotated[dict[str, Any], of_wire("Statement")]
+StatementGapDocument = Annotated[dict[str, Any], of_wire("StatementGap")]
 ThrashDocument = Annotated[dict[str, Any], of_wire("ThrashFinding")]
 IsolatedDocument = Annotated[dict[str, Any], of_wire("GetIsolatedResponse")]
 VerifierDocument = Annotated[dict[str, Any], of_wire("GetVerifierResponse")]
@@ -294,6 +296,41 @@ class IsolatedOfShard(Shape, kw_only=True):
 class Isolated(Listed, kw_only=True):
     reports: list[IsolatedOfShard]
     queried_at: Time
+
+
+class InvoiceMonth(Shape, kw_only=True):
+    """Declared dollars, never billed."""
+
+    month: str
+    cluster: Absent[str] = UNSET
+    team: Absent[str] = UNSET
+    caused_dollars: float
+    borne_dollars: float
+    net_dollars: float
+    #: Of caused and of borne: what it took from itself.
+    own_dollars: float
+    count: Count
+    pinned: Count
+    unknown: Count
+
+
+class InvoicesShape(Shape, kw_only=True):
+    by: Literal["cluster", "team"]
+    #: No amount here is billed.
+    declared: bool
+    months: list[InvoiceMonth]
+    #: The newest first; of a shard each.
+    statements: list[StatementDocument]
+    #: Before the limit.
+    total: Count
+    #: Times of which statements may be missing.
+    gaps: list[StatementGapDocument]
+    #: Why a shard keeps none, by shard.
+    trouble: dict[str, str]
+    queried_at: Time
+    warnings: Absent[list[str]] = UNSET
+    clamped: Absent[bool] = UNSET
+    limit: Absent[Count] = UNSET
 
 
 class Verifiers(Listed, kw_only=True):

@@ -18,6 +18,8 @@ _ROOTS = (
     shard.ThrashFinding,
     shard.Regret,
     shard.GetIsolatedResponse,
+    shard.Statement,
+    shard.StatementGap,
     shard.GetVerifierResponse,
     shared.Reason,
     shared.Pause,

@@ -5,8 +5,6 @@ asked (`authorisation`); what a call means is its handler's business.
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Protocol
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
@@ -26,7 +24,6 @@ from bigfleet.model.machine_answers import (
     WhyNot,
     WhyNotCall,
 )
-from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.regret import Regret
 from bigfleet.model.shard_admin import (
@@ -43,9 +40,7 @@ from bigfleet.model.shard_admin import (
 )
 from bigfleet.model.shard_views import (
     ClearMode,
-    MachinePage,
     MachineQuery,
-    MachineView,
     NeedQuery,
     OfferingView,
     Quarantine,
@@ -53,6 +48,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.statements import InvoiceCall, Invoices
 from bigfleet.model.thrash import ThrashFinding
 from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_cluster
@@ -81,7 +77,13 @@ from bigfleet.wire.machine_answers import (
     WHY_NOT,
     WHY_NOT_CALL,
 )
-from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
+from bigfleet.wire.machine_listings import (
+    MachineListing,
+    machine_frames,
+    machine_page,
+    machines_request,
+)
+from bigfleet.wire.machine_views import MACHINE_VIEW
 from bigfleet.wire.need_listings import (
     NEED_ROW,
     OWN_NEEDS,
@@ -94,7 +96,6 @@ from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL
 from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.regrets import REGRET
 from bigfleet.wire.rpcs import (
-    ROWS_PER_FRAME,
     Answer,
     Answering,
     Gate,
@@ -103,13 +104,13 @@ from bigfleet.wire.rpcs import (
     RpcClient,
     Service,
     cluster_of,
-    in_frames,
     no_arguments,
     read_as,
     refused,
     require_cluster,
     rows,
 )
+from bigfleet.wire.statements import INVOICE_CALL, INVOICES
 from bigfleet.wire.thrash_findings import THRASH_FINDING
 from bigfleet.wire.verifier_views import POLICY_SET, VERIFIER, policy_arguments, policy_request
 from bigfleet.wire.watch_rpcs import (
@@ -124,22 +125,8 @@ from bigfleet.wire.watch_rpcs import (
 from bigfleet.wire.what_ifs import MOST_BYTES as MOST_WHAT_IF_BYTES
 from bigfleet.wire.what_ifs import answer_message, answer_of, call_message, call_of
 
-#: Ids, zones and the like that a selector may name.
-_MOST_SELECTED = 10_000
 #: Seconds: a minute of engine time, and the way there and back.
 WHAT_IF_DEADLINE = 90.0
-_EVERYTHING = MachineQuery()
-
-
-@dataclass(frozen=True, slots=True)
-class MachineListing:
-    """The head of a listing and its rows, which are asked for one by one while they are sent."""
-
-    cycle: int
-    computed_at: Instant
-    #: Matching machines, before limit and after_id.
-    total: int
-    machines: AsyncGenerator[MachineView, None]
 
 
 class ReportHandler(Protocol):
@@ -171,6 +158,7 @@ class ShardAdminHandler(
 
     async def thrash(self) -> Sequence[ThrashFinding]: ...
     async def regret(self) -> Regret: ...
+    async def invoices(self, call: InvoiceCall) -> Invoices: ...
     async def verifier(self) -> VerifierView: ...
     async def set_verifier_policy(
         self, policy: VerifierPolicy, from_settings: bool, audit: Audit, peer: Peer
@@ -224,44 +212,6 @@ def _release_arguments(
 
 def _text_in(answer: pb.ResetOfferingResponse) -> str:
     return answer.text
-
-
-def _machines_request(query: MachineQuery = _EVERYTHING) -> pb.ListMachinesRequest:
-    message = QUERY.message(query)
-    message.rows_per_frame = ROWS_PER_FRAME
-    return message
-
-
-async def _machine_frames(
-    handler: ShardAdminHandler, request: pb.ListMachinesRequest
-) -> AsyncGenerator[pb.ListMachinesResponse, None]:
-    wanted = request.selector
-    many = (wanted.ids, wanted.zones, wanted.instance_types, wanted.labels)
-    if max(map(len, many)) > _MOST_SELECTED:
-        text = f"a selector names {_MOST_SELECTED} ids, zones, types or labels at most"
-        raise Rejected(Code.INVALID_ARGUMENT, text)
-    listing = await handler.machines(QUERY.record(request))
-    header = pb.ListMachinesHeader(
-        cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
-    )
-    yield pb.ListMachinesResponse(header=header)
-    async with (
-        aclosing(listing.machines) as machines,
-        aclosing(
-            in_frames(
-                (MACHINE_VIEW.message(view) async for view in machines),
-                request.rows_per_frame,
-                lambda row: pb.ListMachinesResponse(machine=row),
-                lambda rows: pb.ListMachinesResponse(machines=rows),
-            )
-        ) as frames,
-    ):
-        async for frame in frames:
-            yield frame
-
-
-def _machine_page(header: pb.ListMachinesHeader, machines: tuple[MachineView, ...]) -> MachinePage:
-    return MachinePage(header.cycle, header.computed_at_unix_nanos, header.total, machines)
 
 
 def answering_reports(handler: ReportHandler) -> Answering:
@@ -393,9 +343,9 @@ class ShardAdminClient(WhatIfClient):
     )
     machines = SHARD_ADMIN.listing(
         "ListMachines",
-        _machines_request,
-        _machine_frames,
-        Page(pb.ListMachinesResponse, "machine", MACHINE_VIEW.record, _machine_page),
+        machines_request,
+        machine_frames,
+        Page(pb.ListMachinesResponse, "machine", MACHINE_VIEW.record, machine_page),
         "machines",
         "machines list",
     )
@@ -472,6 +422,14 @@ class ShardAdminClient(WhatIfClient):
             lambda answer: REGRET.record(answer.regret),
         ),
         "reports regret",
+    )
+    invoices = SHARD_ADMIN.read(
+        "ListInvoices",
+        INVOICE_CALL.message,
+        lambda request: (INVOICE_CALL.record(request),),
+        ShardAdminHandler.invoices,
+        INVOICES,
+        "reports invoices",
     )
     verifier = SHARD_ADMIN.read(
         "GetVerifier",

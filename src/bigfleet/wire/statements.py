@@ -1,5 +1,7 @@
 """Statements and their sums as messages, as documents and as rows of state."""
 
+from google.protobuf.message import DecodeError
+
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.statements import (
     InvoiceCall,
@@ -43,3 +45,17 @@ INVOICES = RecordCodec(
     gaps=STATEMENT_GAP,
     team_of_cluster=Conversion(dict, lambda teams: tuple(sorted(teams.items()))),
 )
+
+
+def bytes_of(statement: Statement) -> bytes:
+    """As a file keeps it."""
+    return STATEMENT.message(statement).SerializeToString()
+
+
+def statement_of(body: bytes) -> Statement:
+    """Raises ValueError where the bytes are damaged."""
+    try:
+        message = pb.Statement.FromString(body)
+    except DecodeError as problem:
+        raise ValueError(f"it is not a statement: {problem}") from problem
+    return STATEMENT.record(message)

@@ -31,7 +31,8 @@ from tests.cli.shard_commands.rig import (
     run,
     steady,
 )
-from tests.wire.admin import REPORT, ScriptedAdmin
+from tests.wire.admin import ScriptedAdmin
+from tests.wire.report_answers import REPORT
 from tests.wire.sessions import ScriptedShard, line_to
 
 STATUS = """\
@@ -173,7 +174,13 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         assert "report" not in ml
         assert shop["report"]["examples"][0]["pod"] == "web/front-1"
         assert (shop["report"]["nodesMissing"], shop["reportStale"]) == (3, False)
-        verbs = ("quarantines", "pause list", "reports offerings", "reports thrash")
+        verbs = (
+            "quarantines",
+            "pause list",
+            "reports offerings",
+            "reports thrash",
+            "reports invoices",
+        )
         for verb in (*verbs, "machines reservations"):
             listed = await shard.document(*verb.split())
             assert (listed["items"], bool(instant_of(listed["queriedAt"]))) == ([], True)

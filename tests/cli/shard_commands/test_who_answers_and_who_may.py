@@ -23,6 +23,7 @@ READS = (
     "reports thrash",
     "reports regret",
     "reports isolated",
+    "reports invoices",
     "reports verifier",
 )
 

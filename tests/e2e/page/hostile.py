@@ -14,7 +14,7 @@ NAMES = (MARKUP, QUOTES, NUL, LONG, TURNED)
 #: Keys whose values people or clusters choose.
 _NAMES = frozenset(
     "cluster clusterId machine machineId shardId needId providerName nodeName zone instanceType"
-    " group owner subject topologyKey topologyValue ref name title pod".split()
+    " group owner subject topologyKey topologyValue ref name title pod team chain".split()
 )
 _TEXTS = frozenset("sentence text what reason lastError detail error about".split())
 #: Keys below which the keys are names.

@@ -31,6 +31,24 @@ async def test_costs_are_stacked_by_the_axis_that_is_chosen(
         assert await page.axe() == []
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_statements_of_taken_machines_are_shown_by_cluster_and_by_team(
+    browser: Browser, live: LivePage, width: int
+) -> None:
+    async with watching(browser, live.address, width=width) as page:
+        await page.open("/costs")
+        title = "Statements: what taken machines were declared to cost"
+        card = page.tab.get_by_role("region", name=title, exact=True)
+        await card.get_by_role("button", name="By team").click()
+        await page.tab.wait_for_url("**/costs?statements=team")
+        await page.ready()
+        assert await card.get_by_text("never billed").is_visible()
+        page.expect_quiet()
+        assert page.refusals == []
+        assert await page.overflow() <= 0
+        assert await page.axe() == []
+
+
 async def test_both_tables_are_downloaded(browser: Browser, live: LivePage, tmp_path: Path) -> None:
     async with watching(browser, live.address) as page:
         await page.open("/costs?by=zone")

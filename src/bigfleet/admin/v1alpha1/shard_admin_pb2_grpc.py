@@ -114,6 +114,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedResponse.FromString,
                 _registered_method=True)
+        self.ListInvoices = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ListInvoices',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListInvoicesRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListInvoicesResponse.FromString,
+                _registered_method=True)
         self.ReportCluster = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
@@ -307,6 +312,13 @@ class ShardAdminServicer:
 
     def GetIsolated(self, request, context):
         """What one pool for all clusters saves against one for each of them, on the demand of the journal.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListInvoices(self, request, context):
+        """What completed Preempts and Reclaims were declared to cost.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -517,6 +529,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.GetIsolated,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedResponse.SerializeToString,
+            ),
+            'ListInvoices': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListInvoices,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListInvoicesRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListInvoicesResponse.SerializeToString,
             ),
             'ReportCluster': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportCluster,
@@ -1018,6 +1035,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/GetIsolated',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetIsolatedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListInvoices(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ListInvoices',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListInvoicesRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListInvoicesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,6 +62,8 @@ class ShardAdminStub:
     """What the cycles cost, against a lower bound."""
     GetIsolated: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetIsolatedRequest, _shard_admin_pb2.GetIsolatedResponse]
     """What one pool for all clusters saves against one for each of them, on the demand of the journal."""
+    ListInvoices: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListInvoicesRequest, _shard_admin_pb2.ListInvoicesResponse]
+    """What completed Preempts and Reclaims were declared to cost."""
     ReportCluster: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
@@ -136,6 +138,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """What the cycles cost, against a lower bound."""
     GetIsolated: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetIsolatedRequest, _shard_admin_pb2.GetIsolatedResponse]  # type: ignore[assignment]
     """What one pool for all clusters saves against one for each of them, on the demand of the journal."""
+    ListInvoices: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListInvoicesRequest, _shard_admin_pb2.ListInvoicesResponse]  # type: ignore[assignment]
+    """What completed Preempts and Reclaims were declared to cost."""
     ReportCluster: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]  # type: ignore[assignment]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
@@ -297,6 +301,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.GetIsolatedResponse, _abc.Awaitable[_shard_admin_pb2.GetIsolatedResponse]]:
         """What one pool for all clusters saves against one for each of them, on the demand of the journal."""
+
+    @_abc_1.abstractmethod
+    def ListInvoices(
+        self,
+        request: _shard_admin_pb2.ListInvoicesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ListInvoicesResponse, _abc.Awaitable[_shard_admin_pb2.ListInvoicesResponse]]:
+        """What completed Preempts and Reclaims were declared to cost."""
 
     @_abc_1.abstractmethod
     def ReportCluster(

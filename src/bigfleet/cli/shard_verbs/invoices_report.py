@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bigfleet.cli.connections import Connection, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import Output, current_output, set_output, shows
 from bigfleet.cli.sources import Source, named_cycle, not_recorded, read_journal, takes_source
 from bigfleet.cli.terminal import refuse
+from bigfleet.cli.whole_fleet import ask_fleet
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column
@@ -19,25 +20,13 @@ if TYPE_CHECKING:
 
 EXIT_PARTIAL = 5
 _UNKNOWN = "unknown"
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
-_NAMES = ("MONTH", "CLUSTER", "TEAM", "CAUSED", "BORNE", "NET", "COUNT", "PINNED", "UNKNOWN")
+_NAMES = ("MONTH", "CLUSTER", "TEAM", "CAUSED", "BORNE", "NET", "OWN", "COUNT", "PINNED", "UNKNOWN")
 _STATEMENT_NAMES = (
     *("STATEMENT", "COMPLETED", "KIND", "MACHINE", "FROM", "TO", "DECLARED", "INTERRUPTION"),
     *("RECLAMATION", "DRAIN", "DRAIN_VALUE", "GRACE", "EXTRA", "EXTRA/H", "CAUSED_BY", "SHARD"),
     *("NEXT_BEST",),
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-class Month(click.ParamType[str]):
-    """`2026-03`."""
-
-    name = "month"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not _MONTH.fullmatch(str(value)):
-            self.fail(f"{value!r} is not a month; write 2026-03", param, ctx)
-        return str(value)
 
 
 class DayOrTime(click.ParamType["Instant"]):
@@ -91,7 +80,7 @@ class Team(click.ParamType[tuple[str, str]]):
     metavar="CLUSTER=TEAM",
     help="With --by team: a cluster of a team, beside costs.teams. May be repeated.",
 )
-@click.option("--month", type=Month(), help="Only this month, in UTC: 2026-03.")
+@click.option("--month", metavar="YYYY-MM", help="Only this month, in UTC: 2026-03.")
 @click.option("--from", "since", type=DayOrTime(), help="Only what was complete from then on.")
 @click.option("--to", "until", type=DayOrTime(), help="Only what was complete before.")
 @click.option("--statements", "one_by_one", is_flag=True, help="One row for each statement.")
@@ -132,7 +121,7 @@ def invoices(
       bigfleet reports invoices --statements --from 2026-03-14 --csv > statements.csv
       bigfleet reports invoices --journal data/journal --statements -o json
     """
-    from bigfleet.model.statements import InvoiceCall
+    from bigfleet.model.statements import InvoiceCall, span_of_month
 
     if as_csv:
         set_output(Output("csv", current_output().sort_by, current_output().headers))
@@ -144,13 +133,23 @@ def invoices(
         raise refuse(["--team: only --by team adds up teams"])
     call = InvoiceCall(since or 0, until or 0)
     if month is not None:
-        call = _call_of_month(month)
+        span = span_of_month(month)
+        if span is None:
+            raise refuse([f"--month: {month!r} is not a month; write 2026-03"])
+        call = InvoiceCall(*span)
     if call.until and call.since >= call.until:
         raise refuse(["--from: must be before --to"])
-    if source.is_live:
-        raise refuse(["a live shard does not tell statements yet; name a --journal"])
-    told = _recorded(source, call)
+    if not source.is_live:
+        told = _recorded(source, call)
+        _write(connection, told, by, dict(teams), one_by_one=one_by_one)
+        _leave_with_gaps(told)
+        return
+    if source.at is not None:
+        raise refuse(["--at: a live shard tells statements by time; write --to, or a --journal"])
+    answers = ask_fleet(connection, lambda shard: _whole_answer(shard, call, one_by_one))
+    told = Told(answers.said, answers.document())
     _write(connection, told, by, dict(teams), one_by_one=one_by_one)
+    answers.leave_partial(connection)
     _leave_with_gaps(told)
 
 
@@ -161,16 +160,16 @@ class Told(NamedTuple):
     headline: str = ""
 
 
-def _call_of_month(month: str) -> "InvoiceCall":
-    from bigfleet.model.instants import instant_of
-    from bigfleet.model.statements import InvoiceCall
+async def _whole_answer(shard: Clients, call: "InvoiceCall", one_by_one: bool) -> "Invoices":
+    """Every statement of the range, where they are shown one by one."""
+    from dataclasses import replace
 
-    year, number = map(int, month.split("-"))
-    following = f"{year + number // 12:04}-{number % 12 + 1:02}"
-    begin, end = (instant_of(f"{each}-01T00:00:00Z") for each in (month, following))
-    if begin is None or end is None:
-        raise refuse([f"--month: {month} is out of range"])
-    return InvoiceCall(begin, end)
+    first = await shard.admin.invoices(replace(call, limit=0 if one_by_one else -1))
+    statements, following = first.statements, first.next
+    while following:
+        more = await shard.admin.invoices(replace(call, before=following))
+        statements, following = (*statements, *more.statements), more.next
+    return replace(first, statements=statements, next=0)
 
 
 def _recorded(source: Source, call: "InvoiceCall") -> Told:
@@ -196,7 +195,7 @@ def _write(
     connection: Connection, told: Told, by: str, teams: dict[str, str], *, one_by_one: bool
 ) -> None:
     from bigfleet.cli.listings import Listing, write_listing
-    from bigfleet.costs.invoices import invoice_lines
+    from bigfleet.costs.invoices import invoice_lines, line_document
     from bigfleet.wire.statements import STATEMENT, STATEMENT_GAP
 
     known = {c: t for each in told.invoices.values() for c, t in each.team_of_cluster} | teams
@@ -228,7 +227,7 @@ def _write(
     months = Listing(
         columns=_columns(by),
         rows=lines,
-        document=lambda line: _line_document(line, by),
+        document=lambda line: line_document(line, by),
         name=lambda line: f"{by}/{line.name or _UNKNOWN}/{line.month}",
         head=head,
         empty="No machine was taken: there is no statement.",
@@ -238,21 +237,9 @@ def _write(
     write_listing(connection, months)
 
 
-def _line_document(line: "InvoiceLine", by: str) -> dict[str, Any]:
-    return {
-        "month": line.month,
-        by: line.name,
-        "causedDollars": line.caused,
-        "borneDollars": line.borne,
-        "netDollars": line.net,
-        "count": line.count,
-        "pinned": line.pinned,
-        "unknown": line.unknown,
-    }
-
-
 def _leave_with_gaps(told: Told) -> None:
     gaps = [f"{shard}: {gap.text}" for shard, each in told.invoices.items() for gap in each.gaps]
+    gaps += [f"{shard}: {each.trouble}" for shard, each in told.invoices.items() if each.trouble]
     if gaps:
         click.echo(f"statements may be missing: {'; '.join(gaps[:_MOST_GAPS])}", err=True)
         raise click.exceptions.Exit(EXIT_PARTIAL)
@@ -270,6 +257,7 @@ def _columns(by: str) -> "list[Column[InvoiceLine]]":
         Column("CAUSED", lambda line: _dollars(line.caused), True, sort=lambda e: e.caused),
         Column("BORNE", lambda line: _dollars(line.borne), True, sort=lambda e: e.borne),
         Column("NET", lambda line: _dollars(line.net), True, sort=lambda e: e.net),
+        Column("OWN", lambda line: _dollars(line.own), True, wide=True, sort=lambda e: e.own),
         Column("COUNT", lambda line: line.count, number=True),
         Column("PINNED", lambda line: line.pinned, number=True),
         Column("UNKNOWN", lambda line: line.unknown, number=True),

@@ -24,6 +24,7 @@ from bigfleet.shard.cycle import CycleInput, Deliberation, deliberate
 from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
+from bigfleet.shard.statement_keeper import StatementKeeper
 
 
 class StandsStill(Protocol):
@@ -45,10 +46,12 @@ class Cycles:
         journal: JournalWriter | None = None,
         feed: EventFeed | None = None,
         beside: StandsStill | None = None,
+        statements: StatementKeeper | None = None,
     ) -> None:
         self._state = state
         self._beside = beside
         self._journal = journal
+        self._statements = statements
         self._feed = feed
         self._outlet = outlet
         self._run_workers = run_workers
@@ -106,8 +109,10 @@ class Cycles:
             return
         thought, decided = running.result(), self._stopwatch()
         outlet.obey(state.end_cycle(thought, outlet.now(), decided - began))
-        if self._journal is not None and state.decision_loop.finished is not None:
-            self._journal.offer(state.decision_loop.finished)
+        if state.decision_loop.finished is not None:
+            for reader in (self._journal, self._statements):
+                if reader is not None:
+                    reader.offer(state.decision_loop.finished)
         state.phase_took("execute", self._stopwatch() - decided)
         if self._feed is not None:
             self._feed.cycle_ended()

@@ -48,7 +48,7 @@ class AuditWriter(Protocol):
 
 
 class NoteWriter(Protocol):
-    """`journal/writer.py` `JournalWriter`."""
+    """`journal/writer.py` `JournalWriter`, `shard/statement_keeper.py` `StatementKeeper`."""
 
     def note(self, note: Note, /) -> bool:
         """Never waits."""
@@ -94,14 +94,15 @@ class Outlet:
         keeper: Keeper,
         audit: AuditWriter | None = None,
         journal: NoteWriter | None = None,
+        statements: NoteWriter | None = None,
     ) -> None:
-        """Without `audit` no lines of it are written, without `journal` no notes."""
+        """Without `audit` no lines of it are written; notes go to `journal` and `statements`."""
         self.clock = clock
         self._log = log
         self._driver = driver
         self._keeper = keeper
         self.audit = audit
-        self._journal = journal
+        self._notes = [each for each in (journal, statements) if each is not None]
 
     def now(self) -> Instant:
         return self.clock.now()
@@ -131,8 +132,8 @@ class Outlet:
                     if self.audit is not None:
                         self.audit.write(line)
                 case WriteNote(cycle, body):
-                    if self._journal is not None:
-                        at = self.now() if isinstance(body, JournalEvent) else body.at
-                        self._journal.note(Note(cycle, at, body))
+                    at = self.now() if isinstance(body, JournalEvent) else body.at
+                    for writer in self._notes:
+                        writer.note(Note(cycle, at, body))
                 case _:
                     assert_never(instruction)

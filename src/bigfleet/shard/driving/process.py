@@ -42,6 +42,8 @@ from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
+from bigfleet.shard.statement_file import FILE as STATEMENT_FILE
+from bigfleet.shard.statement_keeper import StatementKeeper
 from bigfleet.shard.store import StateStore, next_epoch
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
@@ -82,13 +84,18 @@ class ShardProcess(Process):
         self.state = state = ShardState(start, version=context.version, workers=workers)
         self._audit = self._audit_file(settings)
         self._journal = self._make_journal(settings, epoch)
+        self._statements = StatementKeeper(
+            self._data_dir / STATEMENT_FILE, epoch, context.clock.now, self._on_statement_trouble
+        )
         self._outlet = outlet = Outlet(
-            context.clock, context.log, self, self._store, self._audit, self._journal
+            *(context.clock, context.log, self, self._store, self._audit),
+            *(self._journal, self._statements),
         )
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
         #: What of its totals the metrics have.
         self._journal_counted: dict[str, int] = {}
+        self._declared_counted: dict[str, float] = {}
         real_of = None if context.times is None else context.times.times.real_of
         directory = self._data_dir / "journal" if self._journal is not None else None
         self._what_ifs = WhatIfs(settings.id, epoch, directory)
@@ -104,6 +111,7 @@ class ShardProcess(Process):
             journal=self._journal,
             feed=self._feed,
             beside=self._what_ifs,
+            statements=self._statements,
         )
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
@@ -165,6 +173,7 @@ class ShardProcess(Process):
         self._outlet.obey(self.state.taken())
         if self._journal is not None:
             self._journal.start()
+        self._statements.start()
         await self._endpoint.start()
         await self._endpoint.set_serving(True)
 
@@ -225,6 +234,7 @@ class ShardProcess(Process):
             await asyncio.to_thread(self._audit.close)
         if self._journal is not None:
             await asyncio.to_thread(self._journal.close)
+        await asyncio.to_thread(self._statements.close)
         self._lock.release()
 
     # -- within ----------------------------------------------------------------------------------
@@ -271,6 +281,7 @@ class ShardProcess(Process):
             self._journal,
             self.context.stopwatch,
             self._feed,
+            self._statements,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
@@ -297,6 +308,8 @@ class ShardProcess(Process):
         lost = audit is not None and audit.degraded
         counts.set("journal_degraded", float(lost or bool(self._journal_trouble())))
         self._count_journal()
+        self._count_declared()
+        counts.set("statements_degraded", float(bool(self._statements.trouble)))
         if audit is not None:
             counts.set("audit_lines_lost", audit.lost)
         return self.state.survey()
@@ -318,6 +331,19 @@ class ShardProcess(Process):
             counts.set("journal_oldest_timestamp_seconds", figures.oldest_at / SECOND)
         for seconds in figures.sync_seconds:
             counts.observe("journal_fsync_seconds", seconds)
+
+    def _count_declared(self) -> None:
+        for kind, dollars in dict(self._statements.declared).items():
+            more = dollars - self._declared_counted.get(kind, 0.0)
+            self.state.effects.counts.add("declared_penalties_dollars_total", more, kind=kind)
+            self._declared_counted[kind] = dollars
+
+    def _on_statement_trouble(self, trouble: str) -> None:
+        """In the keeper's thread."""
+        if trouble:
+            self.context.log.error("statements.degraded", msg=f"no statement is kept: {trouble}")
+        else:
+            self.context.log.info("statements.recovered", msg="statements are kept again")
 
     def _on_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)

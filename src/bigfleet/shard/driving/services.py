@@ -62,6 +62,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.statements import InvoiceCall, Invoices
 from bigfleet.model.syntax import who_text
 from bigfleet.model.thrash import ThrashFinding
 from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierView
@@ -81,8 +82,9 @@ from bigfleet.shard.ledgers.needs import NeedSourcesTold
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.rails.verification import POLICY
 from bigfleet.shard.state import ShardState
+from bigfleet.shard.statement_keeper import StatementKeeper
+from bigfleet.wire.machine_listings import MachineListing
 from bigfleet.wire.need_listings import EncodedNeeds
-from bigfleet.wire.shard_admin import MachineListing
 
 #: Machines looked at between two turns of the loop: a few milliseconds.
 AT_A_TIME = 200
@@ -109,6 +111,7 @@ class AdminAnswers:
         written: WrittenJournal | None = None,
         stopwatch: Callable[[], float] = lambda: 0.0,
         feed: EventFeed | None = None,
+        statements: StatementKeeper | None = None,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
@@ -125,6 +128,7 @@ class AdminAnswers:
         self._journal_streams = JournalStreams(journal, written, state.epoch)
         self._need_rows = NeedRowBytes()
         self._written = written
+        self._statements = statements
         self._feed = feed or EventFeed(state, outlet.now, stopwatch, NullLog())
 
     async def status(self) -> ShardStatus:
@@ -271,6 +275,11 @@ class AdminAnswers:
 
     async def regret(self) -> Regret:
         return self._feed.last_regret()
+
+    async def invoices(self, call: InvoiceCall) -> Invoices:
+        if self._statements is None:
+            return Invoices((), (), trouble="this shard keeps no statements")
+        return await asyncio.to_thread(self._statements.invoices, call)
 
     async def verifier(self) -> VerifierView:
         return self._state.parts.verification.view(self._outlet.now())

@@ -14,11 +14,12 @@ import { Card, Tile } from "../../ui/card";
 import { Icon } from "../../ui/icons";
 import { Prose } from "../../ui/prose";
 import { Empty, Partial, View } from "../../ui/states";
-import { Age, Ago, Count, Name, Percent, PerHour } from "../../ui/values";
+import { Age, Ago, Count, Money, Name, Percent, PerHour } from "../../ui/values";
 import { capacityOf, idOf, type MachineRow, sinceOf, stateOf } from "../machines/rows";
 import { fateOf } from "../decisions/feed";
 import { firstReason, groupText } from "../needs/shapes";
 import type { NeedList } from "../needs/types";
+import { type Invoices, newestOf } from "../costs/invoices";
 import { Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
 import { PauseButton, PauseStrip } from "./pause";
 import { marksOf, metShare, rollupQuarantine, worstOf } from "./standing";
@@ -36,15 +37,19 @@ function Tiles({ cluster }: { cluster: Cluster }) {
   const worst = worstOf(cluster);
   const { main, sub, bad } = podsText(cluster);
   const nodes = nodesText(cluster);
+  const told = useApi<Invoices>("/invoices", { limit: 1 }, { version: useResets(), every: 5 * EVERY }).data;
+  const month = newestOf(told, cluster.id);
   const notPlaced = cluster.session?.report?.podsCoveredNotPlaced;
   return (
-    <div className="clusters-tiles">
+    <div className="clusters-tiles one">
       <Tile title="Needs met" source={{ route: "/clusters/{id}", command: `bigfleet needs --cluster ${cluster.id}` }} value={<Percent v={metShare(cluster)} why={cluster.needs ? "It asks for nothing" : "Its shard does not tell"} digits={0} />} note={needsText(cluster.needs)} tone={worst === "short" ? "danger" : worst === "blocked" ? "warn" : ""}><NeedsBar cluster={cluster} /></Tile>
       <Tile title="Pods" value={<span className="clusters-words">{main}</span>} note={sub} tone={bad ? "warn" : ""} />
       <Tile title="Covered, not placed" value={<Count v={notPlaced} why={cluster.error ?? "Its operator does not report it"} unit="pods" />} note="their machines are there" tone={(notPlaced ?? 0) > 0 ? "warn" : ""} />
       <Tile title="Nodes" value={<span className={`clusters-words ${nodes.main === "unknown" ? "unknown" : ""}`}>{nodes.main}</span>} note={nodes.sub || "none missing, none to come"} />
       <Tile title="Machines it has" value={<Count v={cluster.machines} why={cluster.error} unit="machines" />} note={<Link to={linkTo("/machines", { filter: `cluster=${cluster.id}` })}>list them</Link>} />
       <Tile title="Cost" value={<PerHour v={cluster.dollarsPerHour} why={cluster.error} />} note="billed now" />
+      <Tile title="Caused" source={{ route: "/invoices", command: "bigfleet reports invoices" }} value={<Money v={month?.causedDollars ?? (told ? 0 : null)} why="No answer yet" />} note={month ? `declared in ${month.month}, ${format.money(month.causedDollars - month.ownDollars)} of it for machines of others` : "no machine was taken for it"} />
+      <Tile title="Borne" source={{ route: "/invoices", command: "bigfleet reports invoices" }} value={<Money v={month?.borneDollars ?? (told ? 0 : null)} why="No answer yet" />} note={month ? `declared in ${month.month}, ${format.money(month.borneDollars - month.ownDollars)} of it for others` : "no machine was taken from it"} />
     </div>
   );
 }

@@ -12,32 +12,33 @@ import { Card, LoadingTiles, Tile } from "../../ui/card";
 import { Empty, Partial, View } from "../../ui/states";
 import { type Column, formatSort, parseSort, Table } from "../../ui/table";
 import { Age, Ago, Count, Name, PerHour } from "../../ui/values";
-import { Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
+import { type Invoices, newestOf } from "../costs/invoices";
+import { Declared, Marks, needsText, NeedsBar, nodesText, podsText } from "./parts";
 import { marksOf, rollupQuarantine, sorted } from "./standing";
 import type { Cluster, ClusterList, Quarantine } from "./types";
 
 const EVERY = 3_000;
 const TILES = 5;
 
-function columns(quarantines: readonly Quarantine[]): readonly Column<Cluster>[] {
+function columns(quarantines: readonly Quarantine[], declared: Invoices | undefined): readonly Column<Cluster>[] {
   return [
     {
-      key: "id", title: "Cluster", width: 130, grow: true, sortable: true,
+      key: "id", title: "Cluster", width: 112, grow: true, sortable: true,
       cell: (row) => <span className="clusters-two"><Link to={linkTo(objectPath("clusters", row.id))}><Name>{row.id}</Name></Link><span className="clusters-sub"><bdi>{row.shardId ?? "no shard"}</bdi></span></span>,
     },
     {
-      key: "demand", title: "Demand met", tip: "Its Needs by state", width: 172, sortable: true,
+      key: "demand", title: "Demand met", tip: "Its Needs by state", width: 150, sortable: true,
       cell: (row) => <span className="clusters-two"><NeedsBar cluster={row} /><span className="clusters-sub">{needsText(row.needs)}</span></span>,
     },
     {
-      key: "stuck", title: "Pods", tip: "Stuck: the machines of their Need are there, and they found no place", width: 134, sortable: true,
+      key: "stuck", title: "Pods", tip: "Stuck: the machines of their Need are there, and they found no place", width: 126, sortable: true,
       cell: (row) => {
         const { main, sub, bad } = podsText(row);
         return <span className="clusters-two"><span className={bad && !row.pods ? "clusters-bad" : ""}>{main}</span><span className={`clusters-sub ${bad && row.pods ? "clusters-bad" : ""}`}>{sub}</span></span>;
       },
     },
     {
-      key: "nodes", title: "Nodes", tip: "As its operator reports them", width: 112,
+      key: "nodes", title: "Nodes", tip: "As its operator reports them", width: 98,
       cell: (row) => { const { main, sub } = nodesText(row); return <span className="clusters-two"><span className={main === "unknown" ? "unknown" : ""}>{main}</span><span className="clusters-sub">{sub}</span></span>; },
     },
     {
@@ -46,11 +47,12 @@ function columns(quarantines: readonly Quarantine[]): readonly Column<Cluster>[]
     },
     { key: "machines", title: "Machines", width: 88, align: "right", sortable: true, cell: (row) => <Count v={row.machines} why={row.error} unit="machines" /> },
     { key: "cost", title: "$/h", width: 88, align: "right", sortable: true, cell: (row) => <PerHour v={row.dollarsPerHour} why={row.error} /> },
+    { key: "declared", title: "Declared", tip: "Penalties of machines taken for it and from it in its newest month: declared, never billed", width: 116, align: "right", cell: (row) => <Declared of={newestOf(declared, row.id)} isTold={declared !== undefined} /> },
     {
-      key: "rollup", title: "Last roll-up", tip: "When it last said what it needs; below, since when its stream is open", width: 124, sortable: true,
+      key: "rollup", title: "Last roll-up", tip: "When it last said what it needs; below, since when its stream is open", width: 112, sortable: true,
       cell: (row) => <span className="clusters-two"><Ago nanos={row.session?.lastRollupUnixNanos} /><span className="clusters-sub">{row.connected ? <>open <Age nanos={row.session?.connectedUnixNanos} /></> : "no stream"}</span></span>,
     },
-    { key: "marks", title: "Holds", tip: "Pauses, quarantines, refused roll-ups", width: 112, cell: (row) => <Marks marks={marksOf(row, rollupQuarantine(row, quarantines))} /> },
+    { key: "marks", title: "Holds", tip: "Pauses, quarantines, refused roll-ups", width: 88, cell: (row) => <Marks marks={marksOf(row, rollupQuarantine(row, quarantines))} /> },
   ];
 }
 
@@ -77,12 +79,13 @@ export function ClusterListPage() {
   const [sortText, setSort] = useQueryState("sort");
   const loaded = useApi<ClusterList>("/clusters", {}, { version, every: EVERY });
   const quarantines = useApi<{ quarantines: Quarantine[] }>("/quarantines", {}, { version, every: 3 * EVERY });
+  const declared = useApi<Invoices>("/invoices", { limit: 1 }, { version, every: 5 * EVERY });
   const sort = useMemo(() => parseSort(sortText), [sortText]);
   const rows = useMemo(() => {
     const word = wanted.trim().toLowerCase();
     return sorted((loaded.data?.clusters ?? []).filter((row) => !word || row.id.toLowerCase().includes(word) || row.shardId?.toLowerCase().includes(word)), sort);
   }, [loaded.data, wanted, sort]);
-  const shownColumns = useMemo(() => columns(quarantines.data?.quarantines ?? []), [quarantines.data]);
+  const shownColumns = useMemo(() => columns(quarantines.data?.quarantines ?? [], declared.data), [quarantines.data, declared.data]);
   const open = useCallback((row: Cluster) => navigate(linkTo(objectPath("clusters", row.id))), []);
   const total = loaded.data?.clusters.length ?? 0;
   return (

@@ -4,6 +4,7 @@ import { stateColour } from "../../core/palette";
 import { NEED_STATES, type NeedCounts, type NeedState } from "../../core/types";
 import { Pill } from "../../ui/basics";
 import { PartsBar } from "../../ui/charts";
+import { type Month, netText } from "../costs/invoices";
 import type { Mark } from "./standing";
 import type { Cluster } from "./types";
 
@@ -18,6 +19,11 @@ export const needsText = (needs: NeedCounts | undefined): string => {
 export const NeedsBar = ({ cluster }: { cluster: Cluster }) => (
   <PartsBar label={`Needs of ${cluster.id}`} parts={NEED_STATES.map((state) => ({ name: state, value: cluster.needs?.[state] ?? 0, colour: stateColour(COLOURS[state]) }))} />
 );
+
+/** What was declared for machines that were taken for it, and from it; beside what is billed, never in it. */
+export const Declared = ({ of, isTold }: { of: Month | undefined; isTold: boolean }) => of
+  ? <span className="clusters-two" data-tip={`Declared in ${of.month}, never billed: net ${netText(of)}, ${format.plural(of.count, "statement")}`}><span className="clusters-sub">caused {format.money(of.causedDollars)}</span><span className="clusters-sub">borne {format.money(of.borneDollars)}</span></span>
+  : isTold ? <span className="dim" data-tip="No machine was taken for it or from it">–</span> : <span className="unknown">unknown</span>;
 
 export const Marks = ({ marks }: { marks: readonly Mark[] }) => (
   <span className="clusters-marks">

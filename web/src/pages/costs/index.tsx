@@ -16,6 +16,7 @@ import { Count, Name, Percent, PerHour } from "../../ui/values";
 import { IsolatedPools } from "./isolated";
 import { RegretCard } from "./regret";
 import { type CostSeries, hasSamples, isFree, type Range, RANGES, shownSeries } from "./series";
+import { Statements } from "./statements";
 import "./costs.css";
 
 const EVERY = 3_000;
@@ -129,18 +130,6 @@ function Course({ axis, range, setRange }: { axis: Axis; range: Range; setRange:
   );
 }
 
-/** What is not measured yet is named, with why: an empty place would read as nothing to pay. */
-function NotKept() {
-  const rows = [
-    ["Statements", "What a cluster caused and bore by Preempts and Reclaims: completed ones are not written up yet."],
-  ];
-  return (
-    <Card title="Not measured yet">
-      <dl className="costs-later">{rows.map(([name, why]) => <div key={name}><dt>{name}</dt><dd><span className="unknown">unknown</span> <span className="dim">{why}</span></dd></div>)}</dl>
-    </Card>
-  );
-}
-
 function Penalties() {
   const loaded = useApi<Finops>("/finops/snapshot", {}, { version: useResets(), every: EVERY });
   return (
@@ -187,7 +176,8 @@ export default function CostsPage() {
       </Card>
       {!moment && <IsolatedPools />}
       {!moment && <RegretCard range={range} />}
-      {!moment && <div className="costs-columns"><Penalties /><NotKept /></div>}
+      {!moment && <Statements />}
+      {!moment && <Penalties />}
     </div>
   );
 }
