@@ -112,6 +112,27 @@ async def test_a_write_that_is_refused_says_why_and_loses_nothing(
         page.expect_no_more_than_failures()
 
 
+async def test_a_failed_machine_is_cleared_and_the_answer_is_told(
+    own: LivePage, browser: Browser
+) -> None:
+    def failed(path: str, body: Any) -> Any:
+        return {**body, "machine": {**body["machine"], "state": "MACHINE_STATE_FAILED"}}
+
+    async with watching(browser, own.address) as page:
+        tab = page.tab
+        await Answers(tab).changed(failed, "/machines/bm-0001")
+        await page.open("/machines/bm-0001")
+        await tab.get_by_role("button", name="Clear this failure").click()
+        dialog = tab.get_by_role("dialog", name="Clear bm-0001")
+        await dialog.get_by_role("button", name="Retry", exact=True).click()
+        await expect(dialog).to_contain_text("bigfleet machines clear bm-0001 --mode retry")
+        await sign(dialog)
+        await dialog.get_by_role("button", name="Retry this machine").click()
+        # It has not really failed, and the shard knows.
+        await expect(dialog.get_by_role("alert")).to_contain_text("Failed")
+        page.expect_no_more_than_failures()
+
+
 async def begin(tab: Page, fault: str, **arguments: str) -> None:
     row = tab.locator(".scenario-fault", has=tab.locator("summary b", has_text=fault))
     await row.locator("summary").click()

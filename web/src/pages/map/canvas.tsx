@@ -203,6 +203,7 @@ export function MapCanvas(props: MapCanvasProps) {
       {focused && !drag && (
         <MachineCard
           facts={factsOf(map, rowAt(focus))}
+          isPast={props.isPast}
           left={Math.max(0, focused.x + CARD_WIDTH + 24 > wide ? focused.x - CARD_WIDTH - 12 : focused.x + focused.size + 12)}
           top={Math.max(0, Math.min(focused.y - 8, (layout?.height ?? 0) / scale - 190))}
         />

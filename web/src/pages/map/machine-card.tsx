@@ -1,8 +1,12 @@
 // What is known of the machine under the pointer or the keyboard's focus, from the map itself.
+import { useApi } from "../../core/api";
 import { duration } from "../../core/format";
 import { serverNow } from "../../core/live";
+import { objectPath } from "../../core/router";
+import { useNow } from "../../core/time";
 import { StateMark } from "../../ui/basics";
 import { priceName } from "./colours";
+import type { MachineRow } from "../machines/rows";
 import { type FleetMap, HELD, OVERDUE, RESERVED } from "./data";
 
 export interface MachineFacts {
@@ -51,7 +55,14 @@ export function sentenceOf(facts: MachineFacts): string {
   ].filter(Boolean).join(", ");
 }
 
-export function MachineCard({ facts, left, top }: { facts: MachineFacts; left: number; top: number }) {
+/** The map knows only that it is: for whom and how long is asked for when someone looks. */
+function ReservedFor({ id }: { id: string }) {
+  const held = useApi<MachineRow>(objectPath("machines", id)).data?.reservedFor;
+  const left = ((held?.expiresUnixNanos ?? 0) / 1e6 - useNow()) / 1000;
+  return <p>reserved{held?.need && <> for <bdi>{held.need.replace(/^need\//, "")}</bdi></>}{held?.expiresUnixNanos ? (left > 0 ? `, for ${duration(left)} more` : ", ending") : ""}</p>;
+}
+
+export function MachineCard({ facts, left, top, isPast }: { facts: MachineFacts; left: number; top: number; isPast: boolean }) {
   const rows: [string, string][] = [
     ["Cluster", facts.cluster || "none"], ["Type", facts.type], ["Capacity", facts.capacity], ["Place", facts.place],
     ["Price", facts.price], ["Priority", facts.priority], ["In this state", facts.since || "unknown"],
@@ -60,7 +71,7 @@ export function MachineCard({ facts, left, top }: { facts: MachineFacts; left: n
     <div className="machine-card" style={{ left, top }} aria-hidden="true">
       <div className="machine-card-head"><bdi className="name">{facts.id}</bdi><StateMark state={facts.state} /></div>
       <dl>{rows.filter(([, text]) => text).map(([name, text]) => <div key={name}><dt>{name}</dt><dd><bdi>{text}</bdi></dd></div>)}</dl>
-      {facts.notes.length > 0 && <p>{facts.notes.join(", ")}</p>}
+      {facts.notes.map((note) => (note === "reserved" && !isPast ? <ReservedFor key={facts.id} id={facts.id} /> : <p key={note}>{note}</p>))}
     </div>
   );
 }
