@@ -131,6 +131,22 @@ def test_after_a_restart_a_drain_the_provider_never_got_is_sent_again() -> None:
     assert call.token.epoch == 8
 
 
+@pytest.mark.parametrize(
+    "kind", [ActionKind.PREEMPT, ActionKind.RECLAIM], ids=lambda kind: kind.label
+)
+def test_after_a_restart_a_cluster_lets_no_pods_back_onto_what_it_has_emptied(
+    kind: ActionKind,
+) -> None:
+    """The provider never got the drain: its List shows the machine Configured."""
+    rig = draining(kind)
+    rig.acknowledge()
+    rig.acknowledge()
+    later = rig.restarted(connected=False)
+    later.add("m-1", S.CONFIGURED)
+    later.connect()
+    assert later.told_of("m-1") == [S.DRAINING]
+
+
 def test_a_row_that_cannot_be_read_is_dropped_and_said() -> None:
     rig = Rig(stored={"drains": {"m-1": b"{nonsense"}})
     assert rig.drains.intent("m-1") is None

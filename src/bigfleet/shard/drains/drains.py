@@ -13,6 +13,7 @@ session; taken over from the last one, a repeated first answer would read as don
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -29,6 +30,7 @@ from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.session_frames import (
     INSTRUCTION_PREFIX,
     RECLAIM_DONE,
+    NodeStateUpdate,
     ReclaimAck,
     ReclaimInstruction,
 )
@@ -228,6 +230,17 @@ class Drains:
                 self._effects.counts.add("reclaim_resends_total")
             self._sent(intent, at)
         return tuple(intent.instruction(at) for intent in waiting)
+
+    def replayed(self, update: NodeStateUpdate | None) -> NodeStateUpdate | None:
+        """What a cluster is told first of a machine, given what the last List said of it.
+
+        What was emptied in an earlier life and is the provider's to drain goes on leaving, though
+        the provider may not have heard of it: told Configured, its operator lets pods back in.
+        """
+        intent = None if update is None else self._intents.get(update.machine_id)
+        if update is None or intent is None or intent.stage is not DrainStage.PROVIDER:
+            return update
+        return replace(update, state=S.DRAINING) if update.state is S.CONFIGURED else update
 
     def cancel(self, machine: str, at: Instant) -> bool:
         """The engine claims the machine again; True: it stays."""

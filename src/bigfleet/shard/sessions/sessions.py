@@ -258,7 +258,7 @@ class Sessions:
             )
 
     def _install(self, session: _Session) -> None:
-        cluster, machines = session.cluster, self._parts.machines
+        cluster, machines, drains = session.cluster, self._parts.machines, self._parts.drains
         self._by_number[session.number] = session
         self._by_cluster[cluster] = session
         self._gone.pop(cluster, None)
@@ -267,10 +267,10 @@ class Sessions:
         self._acknowledge(session, HELLO)
         session.outbox.put_replay(
             machines.bound_to(cluster),
-            lambda machine: machines.update_of(machine, cluster),
+            lambda machine: drains.replayed(machines.update_of(machine, cluster)),
             session.connected_at,
         )
-        for instruction in self._parts.drains.on_session_opened(cluster, session.connected_at):
+        for instruction in drains.on_session_opened(cluster, session.connected_at):
             self._put(session, instruction)
 
     def _acknowledge(self, session: _Session, echo: str) -> None:
