@@ -45,7 +45,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test quick lint types contracts warm unit certify e2e-setup e2e e2e-bench web-bench cluster format nightly bench mutants protos web web-test reference docs hooks pre-commit release lock clean
+.PHONY: help install up test quick lint types contracts warm unit certify e2e-setup e2e e2e-bench web-bench cluster format nightly bench mutants planted protos web web-test reference docs hooks pre-commit release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -116,6 +116,9 @@ bench: $(STAMP) ## Measure the shapes of docs/performance.md on this machine
 
 mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
 	$(BIN)/python tests/mutants/run.py
+
+planted: $(STAMP) ## Plant a bug for each law of the simulator and see each one found
+	$(BIN)/python -m tests.simulation.planted
 
 protos: $(STAMP) ## Generate the Python of src/bigfleet/protos again
 	$(BIN)/python tests/wire/generate.py

@@ -14,7 +14,8 @@ _FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 #: What differs from run to run: how long a cycle took, when something happened and how long ago, in
-#: which cycle and store, under which id it was paused.
+#: which cycle and store, under which id it was paused; and the figures of a simulation, which
+#: change with every decision that does.
 _VARYING = [
     (re.compile(r"decided in [0-9.]+ (ms|s)\b"), "decided in <time>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?"), "<instant>"),
@@ -26,6 +27,7 @@ _VARYING = [
     (re.compile(r"(?<=NO_MATCHING_SUPPLY)\s+\d+"), " <cycles>"),
     (re.compile(r"\d+(?=\s+<age>\s+rebalance\.)"), "<cycles>"),
     (re.compile(r"^(shard-0 +\d+ +)\d+", re.MULTILINE), r"\1<n>"),
+    (re.compile(r"^(\S+ +\d+ +(?:yes|no) +[\d,]+ s) .*$", re.MULTILINE), r"\1 <figures>"),
     (re.compile(r"\bop-[0-9a-f]{8,}-(\d+)"), r"op-<store>-\1"),
 ]
 

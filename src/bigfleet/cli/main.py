@@ -33,6 +33,9 @@ VERBS: dict[str, LazyVerb] = {
     "whatif": LazyVerb(
         "bigfleet.cli.whatif", "whatif", "What a cycle would decide if the fleet were another."
     ),
+    "simulate": LazyVerb(
+        "bigfleet.cli.simulate", "simulate", "A fleet and its faults in virtual time."
+    ),
     "replay": LazyVerb(
         "bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."
     ),

@@ -17,7 +17,7 @@ from bigfleet.engine.demand import NeedTables
 from bigfleet.engine.kernels.compiled import Bools, Int64s
 from bigfleet.model.cluster_reports import NeedStanding, met_sentence, unmet_sentence
 from bigfleet.model.machines import MachineState
-from bigfleet.model.needs import NeedKey
+from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedView
 
@@ -141,6 +141,9 @@ class NeedViews:
         for column in column_of.values():
             differ |= theirs.credit.remaining[places, column] != 0
         return differ
+
+    def need(self, row: int) -> Need:
+        return self._outcome.need(row)
 
     def key(self, row: int) -> NeedKey:
         return self._outcome.key(row)

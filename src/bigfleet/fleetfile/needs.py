@@ -60,7 +60,7 @@ def _need_of(record: Record, profiles: dict[Profile, Profile]) -> FleetNeed:
     record.check_keys(_KEYS)
     cluster = record.text("cluster", required="whose demand is it?", why_not=why_not_cluster_id)
     profile = Profile.of(
-        tuple(_requirements_of(record)),
+        tuple(requirements_of(record)),
         tuple(_spread_of(record)),
         record.whole("priority", 0, *INT32, required="higher wins"),
         record.bucket("interruptionPenaltyBucket"),
@@ -81,7 +81,7 @@ def _need_of(record: Record, profiles: dict[Profile, Profile]) -> FleetNeed:
     return FleetNeed(need, record.text("name"), source)
 
 
-def _requirements_of(record: Record) -> Iterator[Requirement]:
+def requirements_of(record: Record) -> Iterator[Requirement]:
     for requirement in record.records("requirements"):
         requirement.check_keys(_REQUIREMENT_KEYS)
         yield Requirement.of(

@@ -7,6 +7,7 @@ nothing; the pod that stands against it is told, so that its Need keeps the mach
 not ask.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -62,6 +63,8 @@ class SimDrains:
         self.open: dict[str, Drain] = {}
         self.evictions = 0
         self.refusals = 0
+        #: The pods that follow the last ones evicted without need, by name.
+        self.displaced: deque[str] = deque(maxlen=_REMEMBERED)
         #: Acknowledged to the end; a repeat is answered and not done again.
         self._done: dict[str, int] = {}
         #: Nodes whose voluntary drain has begun since the last tick.
@@ -175,6 +178,8 @@ class SimDrains:
             self.evictions += 1
             self.admissions.on_evicted(pod, at)
             self.admissions.on_pod_added(successor)
+            if drain.voluntary:
+                self.displaced.append(successor.uid)
         left = not occupancy.is_empty(node.name)
         if left and at < drain.deadline:
             return []

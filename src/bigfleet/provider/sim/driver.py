@@ -45,6 +45,7 @@ from bigfleet.provider.sim.world.events import (
 )
 from bigfleet.provider.sim.world.state import EventLog, Substrate
 from bigfleet.provider.sim.world.step import next_due, step
+from bigfleet.provider.sim.world.supply import SimPool
 
 
 class OutsideVerbs(Protocol):
@@ -146,7 +147,9 @@ class Driver:
             case ReportGone(machine, text):
                 self.signals.put_nowait(Gone(machine, text))
             case Reprice(pool):
-                self.signals.put_nowait(PriceChanged(self._prices(pool)))
+                self.signals.put_nowait(
+                    PriceChanged(prices_of_pool(self.substrate.supply.pools[pool]))
+                )
             case Redescribe():
                 self.signals.put_nowait(DescribeNow())
             case RunOutside(command):
@@ -163,12 +166,11 @@ class Driver:
         else:
             result.set_exception(end)
 
-    def _prices(self, name: str) -> PriceTable:
-        pool = self.substrate.supply.pools[name]
-        key = OfferingKey(
-            pool.offering.instance_type, pool.offering.zone, pool.offering.capacity_type
-        )
-        return PriceTable({key: Price(pool.price, pool.probability)})
+
+def prices_of_pool(pool: SimPool) -> PriceTable:
+    offering = pool.offering
+    key = OfferingKey(offering.instance_type, offering.zone, offering.capacity_type)
+    return PriceTable({key: Price(pool.price, pool.probability)})
 
 
 def error_of(refuse: Refuse) -> Exception:

@@ -26,7 +26,7 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.needs import NeedKey, is_margin
+from bigfleet.model.needs import Need, NeedKey, is_margin
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import (
     NeedCounts,
@@ -132,6 +132,12 @@ class NeedsLedger:
             tuple(self.told(row, sources) for row in changed.tolist()),
             tuple(map(before._views.key, gone.tolist())),
         )
+
+    def stands(self) -> Iterator[tuple[Need, NeedState]]:
+        """Every Need with its state; nothing is explained."""
+        if self._views is not None and self._states is not None:
+            for row, state in enumerate(self._states.state.tolist()):
+                yield self._views.need(row), NeedState(state)
 
     def stuck_pods(self, cluster: str = "") -> int:
         """Pods that wait although the machines of their Needs are there."""

@@ -1,0 +1,1 @@
+"""The whole system in one process under virtual time: one seed gives one history."""

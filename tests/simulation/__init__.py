@@ -1,0 +1,1 @@
+"""Scenarios in virtual time: what is read, what happens, what is judged."""
