@@ -49,6 +49,36 @@ async def test_statements_of_taken_machines_are_shown_by_cluster_and_by_team(
         assert await page.axe() == []
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_a_cluster_shows_what_it_caused_and_bore(
+    browser: Browser, live: LivePage, width: int
+) -> None:
+    async with watching(browser, live.address, width=width) as page:
+        await page.open("/clusters/shop")
+        for name in ("Caused", "Borne"):
+            tile = page.tab.get_by_role("group", name=name, exact=True)
+            await tile.get_by_text("$").first.wait_for()
+            assert "unknown" not in await tile.inner_text()
+        page.expect_quiet()
+        assert await page.overflow() <= 0
+        assert await page.axe() == []
+
+
+async def test_statements_and_their_months_are_downloaded(
+    browser: Browser, live: LivePage, tmp_path: Path
+) -> None:
+    async with watching(browser, live.address) as page:
+        await page.open("/costs?statements=team")
+        for name, head in (
+            ("Months as CSV", "month,team,causedDollars,"),
+            ("Statements as CSV", "statement,completed,kind,"),
+        ):
+            async with page.tab.expect_download() as coming:
+                await page.tab.get_by_role("link", name=name).click()
+            await (await coming.value).save_as(tmp_path / "table.csv")
+            assert (tmp_path / "table.csv").read_text().startswith(head)
+
+
 async def test_both_tables_are_downloaded(browser: Browser, live: LivePage, tmp_path: Path) -> None:
     async with watching(browser, live.address) as page:
         await page.open("/costs?by=zone")
@@ -61,16 +91,6 @@ async def test_both_tables_are_downloaded(browser: Browser, live: LivePage, tmp_
             target = tmp_path / (await coming.value).suggested_filename
             await (await coming.value).save_as(target)
             assert target.read_text().startswith(head)
-
-
-async def test_what_is_not_measured_is_called_unknown_with_why(
-    browser: Browser, live: LivePage
-) -> None:
-    async with watching(browser, live.address) as page:
-        await page.open("/costs")
-        later = page.tab.get_by_role("region", name="Not measured yet", exact=True)
-        unknown = await later.get_by_text("unknown", exact=True).count()
-        assert unknown == await later.locator("dt").count() > 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
