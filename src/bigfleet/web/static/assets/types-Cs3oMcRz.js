@@ -1,1 +1,0 @@
-var e=[`met`,`arriving`,`blocked`,`short`];export{e as t};
