@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.e2e.page.live_page import LivePage
 from tests.e2e.page.watched import watching
@@ -42,7 +42,7 @@ async def test_statements_of_taken_machines_are_shown_by_cluster_and_by_team(
         await card.get_by_role("button", name="By team").click()
         await page.tab.wait_for_url("**/costs?statements=team")
         await page.ready()
-        assert await card.get_by_text("never billed").is_visible()
+        await expect(card.get_by_text("never billed")).to_be_visible()
         page.expect_quiet()
         assert page.refusals == []
         assert await page.overflow() <= 0
@@ -58,7 +58,7 @@ async def test_a_cluster_shows_what_it_caused_and_bore(
         for name in ("Caused", "Borne"):
             tile = page.tab.get_by_role("group", name=name, exact=True)
             await tile.get_by_text("$").first.wait_for()
-            assert "unknown" not in await tile.inner_text()
+            await expect(tile).not_to_contain_text("unknown")
         page.expect_quiet()
         assert await page.overflow() <= 0
         assert await page.axe() == []
@@ -106,11 +106,11 @@ async def test_one_pool_is_compared_with_isolated_ones_when_asked(
         await card.get_by_role("button", name="10 %").click()
         await page.tab.wait_for_url("**/costs?headroom=0.1")
         await card.get_by_role("button", name="Compare", exact=True).click()
-        await card.get_by_role("img").wait_for(timeout=90_000)
+        await card.get_by_role("img").wait_for()
         await card.get_by_text("One pool cost").or_(card.get_by_text("cost the same")).wait_for()
         assumed = card.get_by_role("listitem").filter(has_text="keeps 10% more than its demand")
-        assert await assumed.count() == 1
-        assert await card.get_by_text("No interval: it takes 24 hours").count() == 1
+        await expect(assumed).to_have_count(1)
+        await expect(card.get_by_text("No interval: it takes 24 hours")).to_have_count(1)
         page.expect_quiet()
         assert page.refusals == []
         assert await page.overflow() <= 0

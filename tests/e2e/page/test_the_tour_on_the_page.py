@@ -16,6 +16,7 @@ _BEAT_MS = 240_000
 #: A beat that gets too little of a busy machine gives up and says so; then it is repeated.
 _TRIES = 3
 _OVER = re.compile("reached|failed")
+_LATER_BEAT = re.compile(r"\b([2-9]|1[0-2]) of 12")
 
 
 @pytest.mark.timeout(1800)
@@ -48,7 +49,8 @@ async def test_the_tour_is_offered_on_the_map_and_the_overview(
             await expect(card).to_contain_text("One pool")
             # No input: it begins by itself, after the 20 s that it counts down.
             await expect(card).to_contain_text("Plays by itself in")
-            await expect(card).to_contain_text("2 of 12", timeout=_BEAT_MS)
+            # A busy machine may look only when it is a beat further.
+            await expect(card).to_contain_text(_LATER_BEAT, timeout=_BEAT_MS)
             assert await page.axe() == []
             await page.open("/")
             await expect(card).to_contain_text("of 12")

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.async_api import Browser, Locator
+from playwright.async_api import Browser, Locator, expect
 
 from bigfleet.cli.replay_diff import document_of
 from bigfleet.fleetfile import load_fleet
@@ -44,7 +44,7 @@ async def test_a_sweep_is_a_chart_and_a_table(
         sweep = card(page, "Sweep")
         points = sweep.get_by_role("region", name="Every point")
         await points.wait_for()
-        assert await points.locator("tbody tr").count() == 3
+        await expect(points.locator("tbody tr")).to_have_count(3)
         await sweep.get_by_role("button", name="Billed").click()
         label = await sweep.get_by_role("img").get_attribute("aria-label")
         assert label is not None
@@ -60,7 +60,7 @@ async def test_two_axes_are_a_square_and_may_settle(browser: Browser, live: Live
         await sweep.get_by_role("button", name="Billed").click()
         square = sweep.get_by_role("region", name="Billed by demand.shop and price.Spot")
         await square.wait_for()
-        assert await square.locator("tbody td").count() == 4
+        await expect(square.locator("tbody td")).to_have_count(4)
         await sweep.get_by_role("button", name="Last Need covered after").click()
         await looked_at(page)
 

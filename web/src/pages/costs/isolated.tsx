@@ -97,7 +97,7 @@ function Shard({ told, several }: { told: OfShard; several: boolean }) {
   const of = several ? ` of ${told.shardId}` : "";
   const label = `Dollars per hour of one pool and of isolated pools${of}`;
   return (
-    <section className="isolated" aria-label={`One pool, or a pool per cluster${of}`}>
+    <section className="isolated" aria-label={`Both sides${of}`}>
       <p className="isolated-headline"><bdi>{several ? `${told.shardId}: ` : ""}{told.headline}</bdi></p>
       {told.whyNoInterval && <p className="dim">{told.whyNoInterval}</p>}
       {missing.length > 0 && <Partial title="Not all of it is compared." warnings={missing} />}
