@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 
 from bigfleet.model.session_frames import ReclaimInstruction
+from bigfleet.model.statements import InvoiceCall
+from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.shard_processes.process import serving, shard_words
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import operating
@@ -42,6 +44,9 @@ async def test_a_full_disk_stops_new_drains_and_nothing_else(tmp_path: Path) -> 
             return await shard.metric("state_degraded") == 1
 
         await until_told(shown)
+        # The statement of that drain waits for the disk, and says so.
+        await until(lambda: shard.logged("statements.degraded"), lambda: shard.lines)
+        assert "the disk is full" in shard.logged("statements.degraded")[0]["msg"]
         await shop.wants(2, LOW)
         cycles = await shard.metric("cycles_total")
 
@@ -53,11 +58,20 @@ async def test_a_full_disk_stops_new_drains_and_nothing_else(tmp_path: Path) -> 
         assert len(shop.configured()) == 5
         shard.fill_disk(is_full=False)
         await until(lambda: shard.logged("state.recovered"), lambda: shard.lines)
+        await until(lambda: shard.logged("statements.recovered"), lambda: shard.lines)
         await until(lambda: len(shop.seen(ReclaimInstruction)) == 3, lambda: shard.lines)
         shop.evicts = True
         for instruction in shop.seen(ReclaimInstruction):
             await shop.finish(instruction)
         await until(lambda: len(shop.nodes) == 2, lambda: shop.nodes)
+        async with ShardAdminClient(shard.address) as admin:
+
+            async def stated() -> bool:
+                return (await admin.invoices(InvoiceCall())).total == 3
+
+            await until_told(stated)
+            found = await admin.invoices(InvoiceCall())
+            assert (found.gaps, found.trouble) == ((), "")
         lines = (data_dir / AUDIT).read_text().splitlines()
         assert all(json.loads(line)["kind"] for line in lines)
         assert not shard.logged("shard.died")
