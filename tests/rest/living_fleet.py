@@ -11,8 +11,10 @@ from typing import Any
 import httpx2
 
 from bigfleet.edge.driver import RealClock
+from bigfleet.up.fleet_watch import FleetWatch
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import FleetPlan
+from bigfleet.up.scenario import Scenario
 from bigfleet.web.app import application
 from bigfleet.web.fleet import Fleet
 from bigfleet.web.history import CostSamples, Samples
@@ -116,6 +118,8 @@ async def _start(closing: AsyncExitStack, plan: FleetPlan) -> LivingFleet:
     silent = ShardAdminClient(NOWHERE)
     for client in (*shards.values(), silent):
         closing.push_async_callback(client.close)
+    scenario = Scenario(local, RealClock(), LinesKept(), FleetWatch())
+    closing.push_async_callback(scenario.close)
     shown = Fleet(
         shards,
         local.admin,
@@ -126,6 +130,7 @@ async def _start(closing: AsyncExitStack, plan: FleetPlan) -> LivingFleet:
         simulated=True,
         writes=True,
         history=KeptSamples(),
+        scenario=scenario,
     )
     partial = replace(shown, shards={**shards, "shard-9": silent})
     ports, log = [], LinesKept()

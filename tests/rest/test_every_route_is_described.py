@@ -9,13 +9,16 @@ import httpx2
 from starlette.routing import Route
 
 from bigfleet.web.app import found_routes
+from bigfleet.web.live.live import Live
+from bigfleet.web.live.rings import Rings
+from bigfleet.web.live.routes import live_routes
 from bigfleet.web.openapi import all_operations
 from tests.rest.living_fleet import PATIENCE_SECONDS, LivingFleet
-from tests.web.pages import no_fleet
+from tests.web.pages import LinesKept, no_fleet
 
 TESTS = Path(__file__).parent
-#: Served by others, who test them: live streams, the map, and the tour of `up`.
-ELSEWHERE = re.compile(r"/(stream|fleet/map|fleet/history|scenario.*|demand)")
+#: A stream of events has no end and no shape of its own; tests/web/test_the_stream.py asks for it.
+WITHOUT_A_SHAPE = {"/stream"}
 
 
 def texts_of_tests() -> Iterator[str]:
@@ -30,10 +33,11 @@ def texts_of_tests() -> Iterator[str]:
 
 
 def test_every_route_that_is_served_is_described() -> None:
-    routes = [each for each in found_routes(no_fleet()) if isinstance(each, Route)]
-    served = {each.path.replace(":path}", "}") for each in routes}
+    live = Live(no_fleet(), Rings(), LinesKept())
+    routes = [*found_routes(no_fleet()), *live_routes(live)]
+    served = {each.path.replace(":path}", "}") for each in routes if isinstance(each, Route)}
     described = {each.path for each in all_operations(no_fleet())}
-    assert {path for path in served if not ELSEWHERE.fullmatch(path)} == described
+    assert served - WITHOUT_A_SHAPE == described
 
 
 def test_every_route_is_asked_for_by_a_test_of_this_folder() -> None:

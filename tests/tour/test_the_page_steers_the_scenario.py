@@ -12,6 +12,7 @@ from bigfleet.web.safety import WebPolicy
 from tests.web.pages import no_fleet, served
 
 OWN = {"X-BigFleet": "1"}
+SHOP_WEB = {"cluster": "shop", "class": "web"}
 WRITES = WebPolicy(writes=True)
 
 
@@ -70,19 +71,21 @@ async def test_what_people_want_is_handed_on(path: str, given: Any, wanted: Any)
     ("path", "given", "complaint"),
     [
         ("/scenario", {"do": "dance"}, "'dance' is not one of next, play"),
-        ("/scenario", {"do": "next", "beat": "two"}, "beat: write the number of a beat"),
-        ("/scenario", {"do": "next", "beat": True}, "beat: write the number of a beat"),
-        ("/scenario", ["next"], "the body is not a JSON object"),
-        ("/demand", {"factor": "much"}, "factor: write a number"),
-        ("/demand", {"factor": True}, "factor: write a number"),
+        ("/scenario", {"do": "next", "beat": "two"}, "beat: Expected `int"),
+        ("/scenario", {"do": "next", "beat": 0}, "beat: Expected `int` >= 1"),
+        ("/scenario", ["next"], "Expected `object`"),
+        ("/scenario/do", ["outage"], "Expected `object`"),
+        ("/demand", {**SHOP_WEB, "factor": "much"}, "factor: Expected `float`"),
+        ("/demand", {"cluster": "shop", "factor": 1}, "class: class is missing"),
     ],
-    ids=["no command", "no number", "a switch", "no object", "no factor", "a switch again"],
+    ids=["no command", "no number", "too low", "no object", "no fault", "no factor", "no class"],
 )
 async def test_what_cannot_be_meant_is_refused(path: str, given: Any, complaint: str) -> None:
     heard = Heard()
     answer = await posted(path, given, heard)
     assert answer.status_code == 400
-    assert complaint in answer.json()["error"]
+    told = answer.json()
+    assert complaint in f"{told.get('field', '')}: {told['error']}"
     assert heard.wanted == []
 
 

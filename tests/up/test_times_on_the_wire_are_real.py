@@ -14,9 +14,11 @@ from bigfleet.model.pauses import PauseScope
 from bigfleet.model.shard_admin import Audit, PauseCall
 from bigfleet.model.shard_views import NeedQuery
 from bigfleet.shard.settings import ShardSettings
+from bigfleet.up.fleet_watch import FleetWatch
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import FleetPlan
 from bigfleet.up.reports import CycleReport
+from bigfleet.up.scenario import Scenario
 from bigfleet.up.simulated_time import SimulatedTimes, keep
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -146,6 +148,35 @@ def test_what_an_earlier_life_wrote_down_is_past_and_an_unknown_time_stays_unkno
     assert times.real_of(0) == times.own_of(0) == 0
     assert times.real_of(900 * SECOND) == 900 * SECOND
     assert times.real_of(4_000 * SECOND) == 1_000 * SECOND
+
+
+def test_instants_before_and_after_a_change_of_speed_are_one_to_one() -> None:
+    times = SimulatedTimes(real_began=1_000 * SECOND, began=1_000 * SECOND, speed=1.0)
+    times.on_speed(began=1_100 * SECOND, real_began=1_100 * SECOND, speed=60.0)
+    times.on_speed(began=1_700 * SECOND, real_began=1_110 * SECOND, speed=0.5)
+    assert not times.is_real
+    own = [1_050, 1_100, 1_400, 1_700, 1_705]
+    real = [1_050, 1_100, 1_105, 1_110, 1_120]
+    assert [times.real_of(each * SECOND) // SECOND for each in own] == real
+    assert [times.own_of(each * SECOND) // SECOND for each in real] == own
+
+
+async def test_a_fleet_whose_speed_changes_goes_on_and_tells_real_times() -> None:
+    async with running(replace(FAST, speed=1)) as fleet:
+        slow = fleet.clock.now()
+        scenario = Scenario(fleet, context().clock, context().log, FleetWatch())
+        assert await scenario.do({"do": "speed", "speed": 60}) == {"speed": 60.0}
+        assert scenario.document()["clock"]["speed"] == 60
+        await scenario.close()
+        first = await seen(fleet, has_pods)
+        later = await seen(fleet, lambda report: report.at - first.at > 30 * SECOND)
+        assert later.at > first.at > slow
+        settings = fleet.shards["shard-0"].state.settings
+        assert settings.cycle_interval == fleet.plan.paced(settings).cycle_interval > 1
+        told = await everything_told(fleet.addresses, next(iter(fleet.owned()["shard-0"])))
+        now = time.time_ns()
+    past = {path: max(found) for path, found in told.items() if not lies_ahead(path)}
+    assert {path: instant - now for path, instant in past.items() if instant > now + SKEW} == {}
 
 
 async def test_the_time_of_a_fleet_that_goes_on_begins_where_it_was(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ class SimClusters:
         self._clock = clock
         self._acted_at = clock.now()
         self._began = self._acted_at - round(began_seconds * SECOND)
-        self._tick_seconds = tick_seconds
+        self.tick_seconds = tick_seconds
         self._changed = changed
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -250,7 +250,7 @@ class SimClusters:
 
     async def _tick(self) -> None:
         while True:
-            await self._clock.sleep(self._tick_seconds)
+            await self._clock.sleep(self.tick_seconds)
             self._act()
 
     def _act(self) -> None:

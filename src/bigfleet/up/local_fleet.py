@@ -17,7 +17,6 @@ from random import Random
 from typing import Any
 
 from bigfleet.coordinator.driving.process import CoordinatorProcess
-from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import Transfer
 from bigfleet.model.machines import Instant
@@ -74,8 +73,8 @@ class LocalFleet:
         self.plan = plan
         #: Simulated time: what shards, coordinator and clusters live by.
         self.times = _times_of(plan, context.clock.now())
-        self.clock: Clock = ScaledClock(context.clock, plan.speed, self.times.began)
-        self._wire_times = None if self.times.is_real else WireTimes(self.times)
+        self.clock = ScaledClock(context.clock, plan.speed, self.times.began)
+        self._wire_times = WireTimes(self.times)
         self._log = ClosableLog(context.log)
         self._context = replace(context, log=self._log)
         self._changed = changed
@@ -161,6 +160,17 @@ class LocalFleet:
             for part in parts:
                 part.cancel()
             await asyncio.wait(parts)
+
+    def set_speed(self, speed: float) -> None:
+        """Simulated time goes on from where it is, at another pace, for all parts at once."""
+        self.plan = plan = replace(self.plan, speed=speed)
+        self.times.on_speed(*self.clock.set_speed(speed), speed)
+        if self.provider is not None and isinstance(self.provider.clock, ScaledClock):
+            self.provider.clock.set_speed(speed)
+        for shard in self.shards.values():
+            shard.apply_settings(plan.paced(shard.state.settings))
+        self.coordinator.apply_settings(plan.coordinator_paced(self.coordinator.settings))
+        self.clusters.tick_seconds = plan.tick_seconds
 
     # -- parts that go and come back -------------------------------------------------------------
 
@@ -278,7 +288,7 @@ class LocalFleet:
                 raise ProviderSilent(self._why_silent())
             await clock.sleep(READY_POLL_SECONDS)
         for shard in self.shards.values():
-            shard.apply_settings(self.plan.calm(shard.state.settings))
+            shard.apply_settings(self.plan.paced(shard.state.settings))
 
     def _is_ready(self, name: str) -> bool:
         state = self.shards[name].state
@@ -339,11 +349,10 @@ class LocalFleet:
         self._closing.push_async_callback(self.clusters.stop)
         if plan.data_dir is not None:
             self._closing.callback(lambda: keep(folder, self.clusters.seconds, self.clock.now()))
-            margin = round(KEEP_SECONDS * plan.speed * SECOND)
             often = keep_often(
                 folder,
                 lambda: self.clusters.seconds,
-                lambda: self.clock.now() + margin,
+                lambda: self.clock.now() + round(KEEP_SECONDS * self.plan.speed * SECOND),
                 self._context.clock,
             )
             keeping = asyncio.create_task(often)

@@ -28,6 +28,7 @@ LATENCY = (
     "create=uniform:4s,8s;configure=uniform:1s,2s;ready=uniform:1s,3s;"
     "drain=uniform:1s,4s;delete=uniform:2s,5s"
 )
+SLOWEST, FASTEST = 0.1, 60.0
 #: Between two reports of a shard, and between two sweeps of the coordinator.
 _REPORT_SECONDS = 2.0
 #: The clusters live through a day in four minutes, and a surge lasts one. Rests that are made for
@@ -144,32 +145,45 @@ class FleetPlan:
 
     def shard_settings(self, name: str, data_dir: Path, provider: str) -> ShardSettings:
         """The defaults of every shard, but for the pace; the caller sets the addresses."""
+        usual = ShardSettings()
+        return self.paced(
+            replace(
+                usual,
+                id=name,
+                data_dir=str(data_dir),
+                provider_addr=(f"{PROVIDER}={provider}",),
+                ownership="assigned",
+                execute=replace(
+                    usual.execute,
+                    # All shards share one provider and one CPU: together they ask no more of it.
+                    concurrency=usual.execute.concurrency // self.shards,
+                ),
+                thrash=replace(
+                    usual.thrash,
+                    window=Seconds(usual.thrash.window / _HASTE),
+                    dwell=Seconds(usual.thrash.dwell / _HASTE),
+                    hold=Seconds(usual.thrash.hold / _HASTE),
+                ),
+            )
+        )
+
+    def paced(self, settings: ShardSettings) -> ShardSettings:
+        """At this speed; nothing else of them changes."""
         usual, speed = ShardSettings(), self.speed
         return replace(
-            usual,
-            id=name,
-            data_dir=str(data_dir),
-            provider_addr=(f"{PROVIDER}={provider}",),
-            ownership="assigned",
+            settings,
             cycle_interval=Seconds(max(usual.cycle_interval, _SHORTEST_CYCLE * speed)),
             cycle_min_gap=Seconds(self.shortest_gap_seconds * speed),
-            reconcile=replace(usual.reconcile, interval=Seconds(self.list_seconds)),
+            reconcile=replace(settings.reconcile, interval=Seconds(self.list_seconds)),
             execute=replace(
-                usual.execute,
-                # All shards share one provider and one CPU: together they ask no more of it.
-                concurrency=usual.execute.concurrency // self.shards,
-                bootstrap_timeout=self._real(usual.execute.bootstrap_timeout),
+                settings.execute, bootstrap_timeout=self._real(usual.execute.bootstrap_timeout)
             ),
-            thrash=replace(
-                usual.thrash,
-                window=Seconds(usual.thrash.window / _HASTE),
-                dwell=Seconds(usual.thrash.dwell / _HASTE),
-                hold=Seconds(usual.thrash.hold / _HASTE),
+            session=replace(
+                settings.session, stall_timeout=self._real(usual.session.stall_timeout)
             ),
             regret_interval=self._real(usual.regret_interval),
-            session=replace(usual.session, stall_timeout=self._real(usual.session.stall_timeout)),
             report=replace(
-                usual.report,
+                settings.report,
                 interval=Seconds(self.report_seconds),
                 backoff_min=self._real(usual.report.backoff_min),
                 backoff_max=self._real(usual.report.backoff_max),
@@ -184,24 +198,18 @@ class FleetPlan:
             report=replace(settings.report, interval=Seconds(_SHORTEST_REPORT * self.speed)),
         )
 
-    def calm(self, settings: ShardSettings) -> ShardSettings:
-        """As it goes on from there."""
-        return replace(
-            settings,
-            reconcile=replace(settings.reconcile, interval=Seconds(self.list_seconds)),
-            report=replace(settings.report, interval=Seconds(self.report_seconds)),
-        )
-
     def coordinator_settings(self, data_dir: Path) -> CoordinatorSettings:
         """The defaults of every coordinator, but for the pace."""
-        usual = CoordinatorSettings()
-        moves, patience = usual.rebalance, self._real(_LAPTOP_SECONDS)
+        return self.coordinator_paced(replace(CoordinatorSettings(), data_dir=str(data_dir)))
+
+    def coordinator_paced(self, settings: CoordinatorSettings) -> CoordinatorSettings:
+        """At this speed; nothing else of them changes."""
+        moves, patience = CoordinatorSettings().rebalance, self._real(_LAPTOP_SECONDS)
         return replace(
-            usual,
-            data_dir=str(data_dir),
+            settings,
             stale_after=Seconds(max(3 * self.report_seconds, patience)),
             rebalance=replace(
-                moves,
+                settings.rebalance,
                 interval=Seconds(self.report_seconds),
                 cooldown=Seconds(moves.cooldown / _HASTE),
                 min_stay=Seconds(self.min_stay_seconds),

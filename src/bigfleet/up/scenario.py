@@ -21,7 +21,7 @@ from bigfleet.up.faults import (
 )
 from bigfleet.up.fleet_watch import FleetWatch
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import why_no_tour
+from bigfleet.up.plans import FASTEST, SLOWEST, why_no_tour
 from bigfleet.up.tour.beats import beats_of
 from bigfleet.up.tour.driver import TourDriver
 from bigfleet.up.tour.tour import DWELL_SECONDS, Tour, TourCommand
@@ -29,7 +29,7 @@ from bigfleet.up.tour.tour import DWELL_SECONDS, Tour, TourCommand
 REAL = ("the engine", "the shard", "the coordinator", "the journal", "the protocols between them")
 SIMULATED = ("machines", "prices", "latencies", "pods and their scheduler")
 _FACTOR_STEP = 0.1
-_END = "end"
+_END, _SPEED = "end", "speed"
 
 
 class Scenario:
@@ -82,8 +82,11 @@ class Scenario:
         self._changed()
 
     async def do(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Begins a fault, or ends one by its number; what was done. Raises Rejected."""
+        """Begins a fault, ends one by its number, or changes the speed; what was done. Raises
+        Rejected."""
         arguments = dict(given)
+        if arguments.get("do") == _SPEED:
+            return self._set_speed(arguments.get(_SPEED))
         if _END in arguments:
             number = arguments[_END]
             if not isinstance(number, int):
@@ -94,6 +97,18 @@ class Scenario:
         seconds = fault.lasting(arguments.pop("seconds", None))
         running = await self.chaos.begin(fault, fault.checked(arguments), seconds)
         return self._running(running)
+
+    def _set_speed(self, given: object) -> dict[str, Any]:
+        if (
+            not isinstance(given, int | float)
+            or isinstance(given, bool)
+            or not SLOWEST <= given <= FASTEST
+        ):
+            text = f"speed: write a number from {SLOWEST:g} to {FASTEST:g}"
+            raise Rejected(Code.INVALID_ARGUMENT, text)
+        self._fleet.set_speed(float(given))
+        self._changed()
+        return {"speed": self._fleet.plan.speed}
 
     def set_demand(self, cluster: str, name: str, factor: float) -> dict[str, Any]:
         """The factor of a class of work; raises Rejected."""
@@ -115,6 +130,8 @@ class Scenario:
             "tour": self._tour(),
             "clock": {
                 "speed": fleet.plan.speed,
+                "slowest": SLOWEST,
+                "fastest": FASTEST,
                 "simulatedUnixNanos": fleet.clock.now(),
                 "beganUnixNanos": self._began,
                 "scriptSeconds": round(fleet.clusters.seconds, 1),

@@ -25,27 +25,43 @@ from bigfleet.wire.real_times import turned_text
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedTimes:
+class _Pace:
     #: The same moment by both clocks.
     real_began: Instant
     began: Instant
     speed: float
 
+
+class SimulatedTimes:
+    def __init__(self, real_began: Instant, began: Instant, speed: float) -> None:
+        """From these two instants, which are the same moment, time passes at this speed."""
+        self._paces = [_Pace(real_began, began, speed)]
+
+    @property
+    def began(self) -> Instant:
+        return self._paces[0].began
+
     @property
     def is_real(self) -> bool:
         """Nothing has to be turned."""
-        return self.speed == 1 and self.began == self.real_began
+        return all(pace.speed == 1 and pace.began == pace.real_began for pace in self._paces)
+
+    def on_speed(self, began: Instant, real_began: Instant, speed: float) -> None:
+        """From this moment on time passes at another speed."""
+        self._paces.append(_Pace(real_began, began, speed))
 
     def real_of(self, instant: Instant) -> Instant:
-        if instant < self.began:
-            return min(instant, self.real_began)
-        return self.real_began + round((instant - self.began) / self.speed)
+        for pace in reversed(self._paces):
+            if instant >= pace.began:
+                return pace.real_began + round((instant - pace.began) / pace.speed)
+        return min(instant, self._paces[0].real_began)
 
     def own_of(self, instant: Instant) -> Instant:
         """Of a real instant."""
-        if instant < self.real_began:
-            return instant
-        return self.began + round((instant - self.real_began) * self.speed)
+        for pace in reversed(self._paces):
+            if instant >= pace.real_began:
+                return pace.began + round((instant - pace.real_began) * pace.speed)
+        return instant
 
     def in_real_time(self, report: CycleReport) -> CycleReport:
         """As people are to read it."""

@@ -436,6 +436,23 @@ class ResetRequest(AuditShape, kw_only=True):
     offering: Name
 
 
+Samples = list[float | None]
+
+
+class HistoryShape(Shape, kw_only=True):
+    """None: nothing was measured then."""
+
+    timestamps: list[int]
+    machines_by_state: dict[str, Samples]
+    needs_by_state: dict[str, Samples]
+    dollars_per_hour: Samples
+    idle_dollars_per_hour: Samples
+    #: What it costs effectively, and the lower bound of it: of the regret meter.
+    effective_dollars_per_hour: Samples
+    bound_dollars_per_hour: Samples
+    cycle_p99_seconds: Samples
+
+
 class PausedShape(Shape, kw_only=True):
     pause: PauseDocument
     shard_ids: list[str]

@@ -11,6 +11,7 @@ import msgspec
 
 from bigfleet.web import routes as route_modules
 from bigfleet.web.fleet import Fleet
+from bigfleet.web.live.routes import operations as live_operations
 from bigfleet.web.operations import JSON, Operation, Param
 from bigfleet.web.schemas import ErrorShape
 from bigfleet.wire.message_schemas import message_schemas
@@ -29,8 +30,8 @@ _BODY_PROBLEMS = (HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
 def all_operations(fleet: Fleet) -> list[Operation]:
-    """Of every module of routes that lists them, in the order of their names."""
-    found: list[Operation] = []
+    """What is live, then that of every module of routes, in the order of their names."""
+    found = live_operations(None)
     for module in pkgutil.iter_modules(route_modules.__path__):
         loaded = importlib.import_module(f"{route_modules.__name__}.{module.name}")
         if hasattr(loaded, "operations"):

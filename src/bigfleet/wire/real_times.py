@@ -35,6 +35,11 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class Times(Protocol):
     """Both directions; 0 is an unknown instant and stays 0."""
 
+    @property
+    def is_real(self) -> bool:
+        """Both are the same so far: nothing has to be turned."""
+        ...
+
     def real_of(self, instant: Instant) -> Instant: ...
 
     def own_of(self, instant: Instant) -> Instant: ...
@@ -64,7 +69,7 @@ class WireTimes:
 
     def _turned(self, kind: Descriptor, content: bytes, convert: Convert) -> bytes:
         """What cannot be read is left to those who can say why; DecodeError is theirs too."""
-        if not self._is_timed(kind):
+        if self.times.is_real or not self._is_timed(kind):
             return content
         message = message_factory.GetMessageClass(kind)()
         message.ParseFromString(content)

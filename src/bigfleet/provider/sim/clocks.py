@@ -52,14 +52,18 @@ class ScaledClock:
     async def sleep(self, seconds: float) -> None:
         await sleep_on(self, seconds)
 
-    def set_speed(self, speed: float) -> None:
-        """Time goes on from where it is; every timer keeps the sim time it waits for."""
-        self._began, self._began_real = self.now(), self._real.now()
+    def set_speed(self, speed: float) -> tuple[Instant, Instant]:
+        """Time goes on from where it is; every timer keeps the sim time it waits for. Returns the
+        moment of the change, by this clock and by the other one."""
+        real = self._real.now()
+        self._began += round((real - self._began_real) * self._speed)
+        self._began_real = real
         self._speed = speed
         self._paces.append(_Pace(self._began, self._began_real, speed))
         for timer in self._timers.values():
             timer.disarm()
             self._arm(timer)
+        return self._began, self._began_real
 
     def _arm(self, timer: "_ScaledTimer") -> None:
         seconds = max(0, timer.due - self.now()) / SECOND / self._speed

@@ -5,21 +5,21 @@ import gzip
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from bigfleet.model.durations import seconds_of
-from bigfleet.web.answers import Json, error
+from bigfleet.web.answers import error
+from bigfleet.web.further_schemas import HistoryShape
 from bigfleet.web.live.cost_series import PREFIX
 from bigfleet.web.live.hub import Client, HubFull
 from bigfleet.web.live.live import Live, known_topics
 from bigfleet.web.live.maps import BYS, By
 from bigfleet.web.live.rings import BOUND, COST, IDLE, TOTAL
+from bigfleet.web.operations import Asked, Operation, Param
 from bigfleet.web.past import past_cycle
-from bigfleet.web.problems import Problem
 
 #: A comment after so long without an event: proxies close what is silent.
 COMMENT_SECONDS = 15.0
@@ -29,6 +29,7 @@ _RETRY = b"retry: 1000\n\n"
 RETRY_AFTER = "5"
 #: Bytes from which a map is compressed.
 _WORTH_PACKING = 64 * 1024
+BINARY = "application/octet-stream"
 _DAY, _HOUR = 24 * 3600, 3600
 
 
@@ -72,29 +73,21 @@ class LiveRoutes:
         finally:
             self.live.leave(client)
 
-    async def fleet_map(self, request: Request) -> Response:
-        asked = request.query_params.get("by", "zone")
-        found: list[By] = [by for by in BYS if by == asked]
-        if not found:
-            text = f"by: {asked[:40]!r} is none of {', '.join(BYS)}"
-            return error(HTTPStatus.BAD_REQUEST, text, field="by", remedy="name one of them")
-        [by] = found
-        at, shard = (request.query_params.get(name, "")[:300] for name in ("at", "shard"))
-        try:
-            past = past_cycle(self.live.fleet, at, shard) if at else None
-            body = await (self.live.past_map_body(by, past) if past else self.live.map_body(by))
-        except Problem as problem:
-            return error(problem.status, problem.text, field=problem.field, remedy=problem.remedy)
+    async def fleet_map(self, asked: Asked) -> Response:
+        found: list[By] = [by for by in BYS if by == asked.text("by")]
+        [by], at = found, asked.text("at")
+        past = past_cycle(self.live.fleet, at, asked.text("shard")) if at else None
+        body = await (self.live.past_map_body(by, past) if past else self.live.map_body(by))
         headers = {"cache-control": "no-store", "vary": "accept-encoding"}
-        packs = "gzip" in request.headers.get("accept-encoding", "")
+        packs = "gzip" in asked.request.headers.get("accept-encoding", "")
         if packs and len(body) > _WORTH_PACKING:
             body = await asyncio.to_thread(gzip.compress, body, 1, mtime=0)
             headers["content-encoding"] = "gzip"
-        return Response(body, 200, headers, "application/octet-stream")
+        return Response(body, 200, headers, BINARY)
 
-    async def history(self, request: Request) -> Response:
-        seconds = _clamped(request.query_params.get("duration", ""), _HOUR, _DAY)
-        step = _clamped(request.query_params.get("step", ""), 30, _HOUR)
+    async def history(self, asked: Asked) -> dict[str, Any]:
+        seconds = asked.duration("duration", _HOUR, _DAY)
+        step = asked.duration("step", 30, _HOUR)
         rings, now = self.live.rings, self.live.fleet.clock.now() // 1_000_000_000
         names = [name for name in rings.names() if not name.startswith(("shard/", PREFIX))]
         times, found = rings.series(names, now, seconds, step)
@@ -105,14 +98,12 @@ class LiveRoutes:
 
         none = [None] * len(times)
         single = (TOTAL, IDLE, "cycleP99Seconds", COST, BOUND)
-        return Json(
-            {
-                "timestamps": times,
-                "machinesByState": below("machines/"),
-                "needsByState": below("needs/"),
-                **{name: found.get(name, none) for name in single},
-            }
-        )
+        return {
+            "timestamps": times,
+            "machinesByState": below("machines/"),
+            "needsByState": below("needs/"),
+            **{name: found.get(name, none) for name in single},
+        }
 
 
 async def _told_within(news: asyncio.Event, seconds: float) -> bool:
@@ -124,16 +115,41 @@ async def _told_within(news: asyncio.Event, seconds: float) -> bool:
     return True
 
 
-def _clamped(text: str, otherwise: int, most: int) -> int:
-    """Of a duration such as 30s; the default where it is none."""
-    found = seconds_of(text) if text else None
-    return otherwise if found is None or found < 1 else min(most, int(found))
+def operations(live: Live | None) -> list[Operation]:
+    """None: only to be described, as in a document."""
+    routes = LiveRoutes(cast(Live, live))
+    return [
+        Operation(
+            "/fleet/map",
+            "getFleetMap",
+            "Every machine in a byte or two of each column; a JSON header says what they mean.",
+            routes.fleet_map,
+            dict[str, Any],
+            (
+                Param("by", "What machines are grouped by.", default="zone", choices=BYS),
+                Param("at", "As of a past cycle of one shard, 18231 or 3:18231."),
+                Param("shard", "With `at`: whose cycle it is.", example="shard-0"),
+            ),
+            media=(BINARY,),
+            problems=(HTTPStatus.NOT_FOUND,),
+            example="/fleet/map?by=cluster",
+        ),
+        Operation(
+            "/fleet/history",
+            "getFleetHistory",
+            "Machines and Needs by state, dollars and cycle times as they were; none is a gap.",
+            routes.history,
+            HistoryShape,
+            (
+                Param("duration", "How far back, at most a day.", default="1h", example="30m"),
+                Param("step", "Between two samples, at most an hour.", default="30s"),
+            ),
+            example="/fleet/history?duration=30m",
+        ),
+    ]
 
 
 def live_routes(live: Live) -> list[Route]:
-    routes = LiveRoutes(live)
-    return [
-        Route("/stream", routes.stream),
-        Route("/fleet/map", routes.fleet_map),
-        Route("/fleet/history", routes.history),
-    ]
+    # Not an operation: a stream of events has no end and no shape of its own to be described by.
+    stream = Route("/stream", LiveRoutes(live).stream)
+    return [stream, *(each.route() for each in operations(live))]

@@ -1,90 +1,102 @@
 """The tour and the controls of `up`: 404 in every other process."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-import orjson
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
-from bigfleet.web.answers import Json, error
+from bigfleet.web.bodies import body_of
 from bigfleet.web.fleet import Fleet
+from bigfleet.web.operations import Asked, Operation
+from bigfleet.web.problems import Problem
 from bigfleet.web.scenario import Scenario
+from bigfleet.web.scenario_schemas import (
+    CommandRequest,
+    DemandRequest,
+    DemandRow,
+    DoneShape,
+    DoRequest,
+    ScenarioShape,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRoutes:
-    scenario: Scenario
+    fleet: Fleet
 
-    async def show(self, _request: Request) -> Response:
-        return Json(self.scenario.document())
+    @property
+    def _scenario(self) -> Scenario:
+        if self.fleet.scenario is None:
+            text = "only the page of `bigfleet up` has a scenario: this fleet is real"
+            raise Problem(HTTPStatus.NOT_FOUND, text, remedy="bigfleet up")
+        return self.fleet.scenario
 
-    async def command(self, request: Request) -> Response:
-        """`{"do": "next"}`, with `beat` where another one is meant."""
-        given = await _body(request)
-        if isinstance(given, Response):
-            return given
-        beat = given.get("beat")
-        if beat is not None and not _is_whole(beat):
-            return _wrong("beat", "the number of a beat, from 1")
-        self.scenario.command(str(given.get("do", "")), beat)
-        return Json(self.scenario.document())
+    async def show(self, _asked: Asked) -> dict[str, Any]:
+        return self._scenario.document()
 
-    async def do(self, request: Request) -> Response:
-        given = await _body(request)
-        if isinstance(given, Response):
-            return given
-        return Json(await self.scenario.do(given))
+    async def command(self, asked: Asked) -> dict[str, Any]:
+        scenario, said = self._scenario, await body_of(asked, CommandRequest)
+        scenario.command(said.do, said.beat)
+        return scenario.document()
 
-    async def demand(self, request: Request) -> Response:
-        given = await _body(request)
-        if isinstance(given, Response):
-            return given
-        factor = given.get("factor")
-        if isinstance(factor, bool) or not isinstance(factor, int | float):
-            return _wrong("factor", "a number")
-        cluster, name = str(given.get("cluster", "")), str(given.get("class", ""))
-        return Json(self.scenario.set_demand(cluster, name, float(factor)))
+    async def do(self, asked: Asked) -> dict[str, Any]:
+        scenario = self._scenario
+        return await scenario.do(await body_of(asked, DoRequest))
+
+    async def demand(self, asked: Asked) -> dict[str, Any]:
+        scenario, said = self._scenario, await body_of(asked, DemandRequest)
+        return scenario.set_demand(said.cluster, said.class_, said.factor)
 
 
-def routes(fleet: Fleet) -> list[Route]:
-    if fleet.scenario is None:
-        return [
-            Route("/scenario", _elsewhere, methods=["GET", "POST"]),
-            Route("/scenario/do", _elsewhere, methods=["POST"]),
-            Route("/demand", _elsewhere, methods=["POST"]),
-        ]
-    answers = ScenarioRoutes(fleet.scenario)
+def operations(fleet: Fleet) -> list[Operation]:
+    routes = ScenarioRoutes(fleet)
+    problems = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
     return [
-        Route("/scenario", answers.show, methods=["GET"]),
-        Route("/scenario", answers.command, methods=["POST"]),
-        Route("/scenario/do", answers.do, methods=["POST"]),
-        Route("/demand", answers.demand, methods=["POST"]),
+        Operation(
+            "/scenario",
+            "getScenario",
+            "The tour, the controls with their limits, the clock, what is asserted. `up` only.",
+            routes.show,
+            ScenarioShape,
+            problems=problems,
+            example="/scenario",
+        ),
+        Operation(
+            "/scenario",
+            "commandTour",
+            "Of the tour: next, repeat, skip, leave, play, present. `up` only.",
+            routes.command,
+            ScenarioShape,
+            method="POST",
+            body=CommandRequest,
+            problems=problems,
+            example='/scenario {"do": "next"}',
+        ),
+        Operation(
+            "/scenario/do",
+            "doScenario",
+            "Begins a fault, ends one by its number, or sets the speed. `up` only.",
+            routes.do,
+            DoneShape,
+            method="POST",
+            body=DoRequest,
+            problems=problems,
+            example='/scenario/do {"do": "speed", "speed": 10}',
+        ),
+        Operation(
+            "/demand",
+            "setDemand",
+            "The factor of a class of work in a cluster. `up` only.",
+            routes.demand,
+            DemandRow,
+            method="POST",
+            body=DemandRequest,
+            problems=problems,
+            example='/demand {"cluster": "shop", "class": "web", "factor": 1.5}',
+        ),
     ]
 
 
-async def _elsewhere(_request: Request) -> Response:
-    text = "only the page of `bigfleet up` has a scenario: this fleet is real"
-    return error(HTTPStatus.NOT_FOUND, text, remedy="bigfleet up")
-
-
-async def _body(request: Request) -> Mapping[str, Any] | Response:
-    """The object of a request, or the answer that says what is wrong with it."""
-    try:
-        given = orjson.loads(await request.body() or b"{}")
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        return error(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
-    return given
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _wrong(field: str, wanted: str) -> Response:
-    return error(HTTPStatus.BAD_REQUEST, f"{field}: write {wanted}", field=field)
+def routes(fleet: Fleet) -> list[Route]:
+    return [each.route() for each in operations(fleet)]

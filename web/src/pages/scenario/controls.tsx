@@ -88,3 +88,18 @@ export function FaultsCard({ controls, send }: { controls: Scenario["controls"];
     </Card>
   );
 }
+
+const SPEEDS = [0.1, 0.5, 1, 2, 5, 10, 20, 30, 60];
+
+/** How fast simulated time passes; for every part of the fleet, from now on. */
+export function SpeedControl({ clock, send }: { clock: Scenario["clock"]; send: Send }) {
+  const offered = [...new Set([...SPEEDS.filter((each) => each >= clock.slowest && each <= clock.fastest), clock.speed])].sort((a, b) => a - b);
+  return (
+    <label className="scenario-field">
+      <span>Speed</span>
+      <select className="field" value={clock.speed} onChange={(event) => void send("/scenario/do", { do: "speed", speed: Number(event.target.value) })}>
+        {offered.map((each) => <option key={each} value={each}>{each === 1 ? "as real time" : `${each} times real time`}</option>)}
+      </select>
+    </label>
+  );
+}

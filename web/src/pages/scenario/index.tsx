@@ -5,12 +5,12 @@ import { ApiError, postJson, useApi } from "../../core/api";
 import * as format from "../../core/format";
 import { useKey } from "../../core/keys";
 import { useResets, useTopic } from "../../core/live";
-import { Button, Command, Pill, type Tone } from "../../ui/basics";
+import { Button, Pill, type Tone } from "../../ui/basics";
 import { Card } from "../../ui/card";
 import { Icon } from "../../ui/icons";
 import { Prose } from "../../ui/prose";
 import { Empty, Partial, View } from "../../ui/states";
-import { DemandCard, FaultsCard } from "./controls";
+import { DemandCard, FaultsCard, SpeedControl } from "./controls";
 import { Countdown, usePresence } from "./presence";
 import type { Beat, Scenario, Tour } from "./types";
 import "./scenario.css";
@@ -76,18 +76,17 @@ function Assertions({ rows }: { rows: Scenario["assertions"] }) {
   );
 }
 
-function ClockCard({ told }: { told: Scenario }) {
+function ClockCard({ told, send }: { told: Scenario; send: Send }) {
   return (
     <Card title="Clock, and what is real" source={{ route: "/scenario" }}>
+      <div className="scenario-speed"><SpeedControl clock={told.clock} send={send} /></div>
       <dl className="scenario-facts">
-        <div><dt>Speed</dt><dd>{format.precise(told.clock.speed)} times real time</dd></div>
         <div><dt>Simulated time</dt><dd>{format.utcOfNanos(told.clock.simulatedUnixNanos)}</dd></div>
         <div><dt>Script of demand</dt><dd>{told.clock.scriptStands ? "stands while the tour leads" : `at ${format.duration(told.clock.scriptSeconds)}`}</dd></div>
         {told.down.length > 0 && <div><dt>Down</dt><dd className="scenario-bad">{told.down.join(", ")}</dd></div>}
         <div><dt>Real</dt><dd>{told.real.join(", ")}</dd></div>
         <div><dt>Simulated</dt><dd>{told.simulated.join(", ")}</dd></div>
       </dl>
-      <p className="dim">Another speed: <Command text="bigfleet up --speed 10" /></p>
     </Card>
   );
 }
@@ -118,7 +117,7 @@ export default function ScenarioPage() {
         {(told) => (
           <div className="scenario-columns">
             <div><TourCard tour={told.tour} send={send} /></div>
-            <div><Assertions rows={told.assertions} /><DemandCard rows={told.controls.demand} send={send} /><FaultsCard controls={told.controls} send={send} /><ClockCard told={told} /></div>
+            <div><Assertions rows={told.assertions} /><DemandCard rows={told.controls.demand} send={send} /><FaultsCard controls={told.controls} send={send} /><ClockCard told={told} send={send} /></div>
           </div>
         )}
       </View>

@@ -17,7 +17,7 @@ export interface Fault { do: string; title: string; about: string; arguments: Ar
 export interface Running { number: number; do: string; text: string; endsAtUnixNanos: number; endsEarly?: boolean }
 export interface Scenario {
   tour: Tour;
-  clock: { speed: number; simulatedUnixNanos: number; beganUnixNanos: number; scriptSeconds: number; scriptStands: boolean };
+  clock: { speed: number; slowest: number; fastest: number; simulatedUnixNanos: number; beganUnixNanos: number; scriptSeconds: number; scriptStands: boolean };
   controls: { demand: Demand[]; faults: Fault[]; running: Running[]; notHere: { do: string; why: string }[] };
   assertions: { name: string; holds: boolean; findings: string[] }[];
   down: string[];
