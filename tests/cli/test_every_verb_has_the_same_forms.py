@@ -46,6 +46,7 @@ BENCHES = {
     "bench coordinator": load_tests.coordinator,
     "bench journal": load_tests.journal,
     "bench operator": load_tests.operator,
+    "bench up": load_tests.up,
     "bench provider": bench_provider,
     "bench shard": load_tests.shard,
 }

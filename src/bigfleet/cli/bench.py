@@ -52,6 +52,8 @@ class WithLoadTests(click.Command):
                 from bigfleet.cli.web_bench import web as load_test
             case ["journal"]:
                 from bigfleet.cli.load_tests import journal as load_test
+            case ["up"]:
+                from bigfleet.cli.load_tests import up as load_test
             case _:
                 return super().make_context(info_name, args, parent, **extra)
         return load_test.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
@@ -102,9 +104,9 @@ def bench(
 
     `bigfleet bench shard` loads a shard with operators and a provider instead, `bigfleet bench
     coordinator` a coordinator with shards, `bigfleet bench provider` measures a provider on the
-    SDK, `bigfleet bench operator` the roll-up of a cluster, `bigfleet bench web` the page, and
-    `bigfleet bench journal` what recording costs and how soon why and what-if answer; their options
-    are their own.
+    SDK, `bigfleet bench operator` the roll-up of a cluster, `bigfleet bench web` the page,
+    `bigfleet bench journal` what recording costs and how soon why and what-if answer, and
+    `bigfleet bench up` how soon `bigfleet up` is ready and gone; their options are their own.
     """
     if list_shapes:
         _print_shapes()

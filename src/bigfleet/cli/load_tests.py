@@ -1,4 +1,4 @@
-"""`bigfleet bench shard`, `coordinator`, `operator` and `journal`: their options and measures.
+"""Load tests of `bigfleet bench`, by the name of what is loaded: their options and measures.
 
 Everything a load test starts is a process of its own and ends with the command.
 """
@@ -12,6 +12,7 @@ import click
 
 from bigfleet.bench import journal as journal_bench
 from bigfleet.bench import operator as rollup
+from bigfleet.bench import up as up_bench
 from bigfleet.bench.coordinator import failover, load, rebalance
 from bigfleet.bench.coordinator.etcd_members import HOW_TO_GET_ETCD, etcd_program
 from bigfleet.bench.engine.shapes import SHAPES
@@ -23,6 +24,7 @@ from bigfleet.cli.durations import DURATION
 from bigfleet.cli.measures import print_measures, prints_measures, run_load_test
 from bigfleet.cli.output import current_output, set_output
 from bigfleet.cli.request_options import EXIT_UNREACHABLE
+from bigfleet.up.sizes import SIZES
 
 PARTS = ("load", "failover", "rebalance")
 STATED_FOR = "Budgets are stated for two idle cores with a machine-speed unit of about 65 ms."
@@ -225,3 +227,43 @@ def journal(
         cycles=cycles,
         diffCycles=diff_cycles,
     )
+
+
+@click.command(short_help="Measure how soon `bigfleet up` is ready, its memory, and its end.")
+@click.option(
+    "--size",
+    type=click.Choice(list(SIZES)),
+    default="small",
+    show_default=True,
+    help="Of the fleet.",
+)
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    default="60s",
+    show_default=True,
+    help="How long it lives before it is ended.",
+)
+@prints_measures
+def up(size: str, seconds: float) -> None:
+    """Start `bigfleet up` as people do, once alone and twice side by side, and end it by Ctrl-C.
+
+    Measured are the time until the page and the first cycle are there, the memory of the process
+    and of those it starts, the time until it has ended, and what it leaves: processes, ports,
+    files. The kernels are compiled before.
+
+    The exit code is 0 with every verdict, because a busy machine is not a defect.
+
+    \b
+    Examples:
+      bigfleet bench up
+      bigfleet bench up --size large --for 5m
+    """
+    from bigfleet.cli.progress import compile_all
+
+    compile_all()
+    with progress("up") as say:
+        measuring = up_bench.measured(up_bench.UpScale(size, seconds), say)
+        measures = run_load_test(beside_the_machine(measuring))
+    print_measures(measures, up_bench.STATED_FOR, size=size, seconds=seconds)

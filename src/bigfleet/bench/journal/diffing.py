@@ -1,9 +1,9 @@
-"""How long an upgrade diff of a day takes, from a slice of one: `bigfleet replay --diff`, as people
-run it, on a journal that a fleet of some five thousand machines has lived (`lived_journal.py`).
+"""How long an upgrade diff of a day takes: `bigfleet replay --diff`, as people run it, on a journal
+that a fleet of some five thousand machines has lived (`lived_journal.py`): a day, or a slice of it.
 
-A day is the slice as many times as it takes; the start of the command is counted as often, so the
-real one is a little shorter. The candidate is this engine with one option changed, so that some of
-what it decides differs, which costs more than two that agree.
+From a slice a day is the slice as many times as it takes; the start of the command is counted as
+often, so the real one is a little shorter. The candidate is this engine with one option changed, so
+that some of what it decides differs, which costs more than two that agree.
 """
 
 import asyncio
@@ -66,7 +66,8 @@ async def _diff_rows(journal: Path, mode: str, cycles: int) -> list[Measure]:
     cpu -= before.children_user + before.children_system
     times = CYCLES_A_DAY / cycles
     name = f"{mode} diff of {cycles:,} cycles"
-    day = f"{mode} diff of a day, extrapolated from them"
+    is_whole = cycles >= CYCLES_A_DAY
+    day = f"{mode} diff of a day" + ("" if is_whole else ", extrapolated from them")
     return [
         Measure(f"{name}, CPU", cpu, "s"),
         Measure(f"{name}, by the clock", seconds, "s"),
