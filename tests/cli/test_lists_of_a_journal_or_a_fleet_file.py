@@ -78,6 +78,45 @@ def test_a_victim_is_reserved_for_the_need_that_asked_for_it() -> None:
     assert {row["need"]["clusterId"] for row in found["items"]} == {"payments"}
 
 
+def test_offerings_that_rested_are_told_with_the_slots_they_held() -> None:
+    found = told("reports", "offerings", *JOURNAL, *SOLD_OUT)["items"]
+    assert found
+    machines = told("machines", "state=speculative", *JOURNAL, *SOLD_OUT)["items"]
+    types = {row["machine"]["instanceType"] for row in machines}
+    assert all(row["name"].partition("/")[0] in types for row in found)
+    assert all(row["heldSlots"] > 0 for row in found)
+    assert all("not recorded" in row["text"] for row in found)
+    first = typed("reports", "offerings", *JOURNAL, "--at", "1").stdout
+    assert "No offering rests in cycle 1:1." in first
+
+
+def test_offerings_of_a_fleet_file_say_when_they_are_tried_again(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.yaml"
+    held = 'held: {by: backoff, until: "2026-03-14T03:06:00Z"}'
+    slot = "state: Speculative, capacityType: Spot, instanceType: m5, zone: a, resources: {cpu: 8}"
+    file.write_text(
+        f"version: 1\nkind: Fleet\nmachines: [{{id: a, {slot}, {held}}}, {{id: b, {slot}}}]\n"
+    )
+    [row] = told("reports", "offerings", "--fleet", str(file))["items"]
+    assert (row["name"], row["heldSlots"]) == ("m5/a/Spot", 1)
+    assert "2026-03-14T03:06:00Z" in typed("reports", "offerings", "--fleet", str(file)).stdout
+
+
+def test_the_report_of_a_journal_is_that_of_its_fleet_file(dump: Path) -> None:
+    [then] = told("reports", "shards", *JOURNAL)["items"]
+    [now] = told("reports", "shards", "--fleet", str(dump))["items"]
+    assert then["summary"] == now["summary"]
+    assert then["shortfalls"] == now["shortfalls"]
+    assert then["summary"]["totalMachines"] == told("machines", *JOURNAL)["total"]
+    assert "1 shard; " in typed("reports", "shards", *JOURNAL).stdout
+
+
+def test_nothing_is_reset_in_a_journal() -> None:
+    answer = typed("reports", "offerings", "--reset", "sim/a/b/Spot", "--reason", "x", *JOURNAL)
+    assert answer.exit_code == 2
+    assert "leave --journal and --fleet out" in answer.stderr
+
+
 def test_unknown_names_come_with_those_like_them() -> None:
     cluster = typed("needs", "--cluster", "shp", *JOURNAL)
     assert cluster.exit_code == 3
@@ -93,6 +132,8 @@ def test_unknown_names_come_with_those_like_them() -> None:
     [
         (("needs", "--source", "pod", *JOURNAL), "--source: what asks for a Need is not recorded"),
         (("needs", "--at", "5"), "--at: the past is in the journal; add --journal DIR"),
+        (("reports", "--at", "5"), "--at: the past is in the journal; add --journal DIR"),
+        (("reports", "offerings", "--at", "5"), "--at: the past is in the journal"),
         (("machines", "--at", "5"), "--at: the past is in the journal; add --journal DIR"),
         (("machines", "--fleet", "x.yaml", "--at", "5"), "--at: a fleet file is one cycle"),
     ],

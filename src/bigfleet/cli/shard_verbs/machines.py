@@ -19,6 +19,7 @@ from bigfleet.cli.object_names import (
 from bigfleet.cli.output import shows
 from bigfleet.cli.request_options import EXIT_UNREACHABLE
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
+from bigfleet.cli.shard_verbs.recorded_lists import is_recorded, recorded_machines
 from bigfleet.cli.sources import Source, takes_source
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import (
@@ -103,7 +104,7 @@ def list_machines(
     narrowed = (("state", "failed" if failed else ""), ("cluster", cluster))
     terms = (*selector, *((key, (value,)) for key, value in narrowed if value))
     query = MachineQuery(selector_of(terms), limit=limit)
-    if _is_recorded(source):
+    if is_recorded(source):
         _print_recorded(connection, source, query, failed=failed)
         return
     named = query.selector.ids
@@ -138,7 +139,6 @@ def _print_recorded(
 ) -> None:
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
-    from bigfleet.cli.shard_verbs.recorded_lists import recorded_machines
 
     pages, unknown = recorded_machines(source, query)
     if not query.selector.ids or len(unknown) < len(query.selector.ids):
@@ -147,12 +147,6 @@ def _print_recorded(
         click.echo(plain(text), err=True)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
-
-
-def _is_recorded(source: Source) -> bool:
-    if source.is_live and source.at is not None:
-        raise refuse(["--at: the past is in the journal; add --journal DIR"])
-    return not source.is_live
 
 
 class MachinesFound(NamedTuple):
@@ -200,7 +194,7 @@ def story(connection: Connection, source: Source, machine_id: str, limit: int) -
 
         print_recorded(connection, source, machine_id, limit)
         return
-    _is_recorded(source)
+    is_recorded(source)
     from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories, story_document
     from bigfleet.cli.tables import Page, write_json
 
@@ -244,9 +238,7 @@ def reservations(connection: Connection, source: Source) -> None:
     from bigfleet.cli.shard_verbs.machine_tables import machines_in, reservation_listing
     from bigfleet.model.shard_views import MachineQuery
 
-    if _is_recorded(source):
-        from bigfleet.cli.shard_verbs.recorded_lists import recorded_machines
-
+    if is_recorded(source):
         recorded, _ = recorded_machines(source, MachineQuery())
         write_listing(connection, reservation_listing(machines_in(recorded), {}))
         return

@@ -1,19 +1,24 @@
-"""Needs and machines of a journal or a fleet file: the lists of `needs` and `machines` of a cycle,
-without a shard. A journal's cycle is decided again, by the engine that decided it then."""
+"""Lists of a cycle of a journal or of a fleet file, without a shard: Needs, machines, the report of
+the shard, offerings that rest. A journal's cycle is decided again, by the engine that decided it
+then."""
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from bigfleet.cli.object_names import cluster_thing, machine_thing
 from bigfleet.cli.sources import EXIT_NOT_FOUND, AskedCycle, Source, read_journal
-from bigfleet.cli.terminal import plain
+from bigfleet.cli.terminal import plain, refuse
 from bigfleet.cli.whole_fleet import not_found_text
 from bigfleet.cli.why_not import decided_again
 
 if TYPE_CHECKING:
     from bigfleet.explain.decided_cycle import DecidedCycle
     from bigfleet.explain.need_states import NeedStates
+    from bigfleet.model.coordination import ReportView
+    from bigfleet.model.machines import Instant
     from bigfleet.model.shard_views import MachinePage, MachineQuery, NeedListing, NeedQuery
 
 
@@ -56,6 +61,81 @@ def recorded_machines(
     meant = [view for view in views if not states or view.machine.state in states]
     shown = tuple(meant[: query.limit] if query.limit else meant)
     return {asked.shard: MachinePage(given.cycle, given.at, len(meant), shown)}, unknown
+
+
+def recorded_report(source: Source) -> "ReportView":
+    """What the shard would have told its coordinator after the cycle."""
+    from bigfleet.model.coordination import ReportedShortfall, ReportView
+    from bigfleet.model.machines import MachineState
+    from bigfleet.model.shard_views import ShardSummary
+
+    asked = source.read()
+    cycle, snapshot = decided_again(asked), asked.given.snapshot
+    machines = [cycle.machine(row).machine for row in range(len(snapshot))]
+    free = (MachineState.IDLE, MachineState.SPECULATIVE)
+    ages = {key: shortfall.age for key, shortfall in cycle.decision.memory.shortfalls.items()}
+    shortfalls = tuple(
+        ReportedShortfall(
+            verdict.deficit.positive(),
+            verdict.need.profile.priority,
+            ages.get(verdict.need.key, 0),
+            verdict.need.profile.interruption_bucket,
+        )
+        for verdict in cycle.decision.verdicts
+        if not verdict.satisfied
+    )
+    summary = ShardSummary(
+        len(machines),
+        sum(machine.state in free for machine in machines),
+        Counter(machine.instance_type for machine in machines),
+        Counter(machine.zone for machine in machines),
+        "",
+    )
+    return ReportView(asked.shard, asked.given.cycle, asked.given.at, summary, shortfalls)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOffering:
+    """One that rests in a recorded cycle, as far as the machines of the cycle tell."""
+
+    shard: str
+    #: `type/zone/capacityType`: a slot that is not bought has no provider yet.
+    name: str
+    #: Slots that could not be bought.
+    slots: int
+    #: When they are free again; None: it is not recorded.
+    until: "Instant | None"
+
+
+def held_offerings(source: Source) -> tuple[list[HeldOffering], str]:
+    """In the order of their names, and where they were found."""
+    from bigfleet.cli.sources import fleet_from
+    from bigfleet.model.fleet import HeldBy
+
+    if source.fleet is not None:
+        fleet = fleet_from(source.fleet)
+        entries, shard, there = fleet.machines, fleet.provenance.shard, "the fleet file"
+    else:
+        asked = source.read()
+        cycle = decided_again(asked)
+        rows = range(len(asked.given.snapshot))
+        entries, shard, there = tuple(map(cycle.machine, rows)), asked.shard, where(asked)
+    slots: Counter[str] = Counter()
+    until: dict[str, Instant | None] = {}
+    for entry in entries:
+        held, machine = entry.marks.held, entry.machine
+        if held is not None and held.by is HeldBy.BACKOFF:
+            name = f"{machine.instance_type}/{machine.zone}/{machine.capacity_type.label}"
+            slots[name] += 1
+            until.setdefault(name, held.until)
+    found = [HeldOffering(shard, name, count, until[name]) for name, count in slots.items()]
+    return sorted(found, key=lambda each: each.name), there
+
+
+def is_recorded(source: Source) -> bool:
+    if source.is_live and source.at is not None:
+        raise refuse(["--at: the past is in the journal; add --journal DIR"])
+    return not source.is_live
 
 
 def where(asked: AskedCycle) -> str:

@@ -13,9 +13,16 @@ from bigfleet.cli.shard_verbs import verifier_report
 from bigfleet.cli.shard_verbs.cost_report import cost
 from bigfleet.cli.shard_verbs.invoices_report import invoices
 from bigfleet.cli.shard_verbs.isolated_report import isolated
+from bigfleet.cli.shard_verbs.recorded_lists import (
+    HeldOffering,
+    held_offerings,
+    is_recorded,
+    recorded_report,
+)
 from bigfleet.cli.shard_verbs.regret_report import regret
-from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
+from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_recorded_report, show_reports
 from bigfleet.cli.shard_verbs.thrash_report import thrash
+from bigfleet.cli.sources import Source, takes_source
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
@@ -57,35 +64,58 @@ reports.add_command(regret)
 @reports.command(short_help="Machines and shortfalls of every shard.")
 @shard_verb
 @shows(lambda: COLUMNS)
-def shards(connection: Connection) -> None:
+@takes_source
+def shards(connection: Connection, source: Source) -> None:
     """Machines and shortfalls of every shard, as each last reported them to the coordinator.
 
     FREE machines are idle, or can be bought. With --shard only of that one. Without a coordinator
-    the shard itself is asked for the same.
+    the shard itself is asked for the same. A journal (--journal) tells what its shard had at a
+    cycle or time --at, a fleet file (--fleet) what is in it.
 
     \b
     Examples:
       bigfleet reports shards
       bigfleet reports shards -o json | jq '.items[] | {shardId, free: .summary.freeMachines}'
+      bigfleet reports shards --journal data/journal --at 3:18231
     """
-    show_reports(connection)
+    if is_recorded(source):
+        show_recorded_report(connection, recorded_report(source))
+    else:
+        show_reports(connection)
 
 
 @reports.command(short_help="Offerings that rest after failed Creates.")
 @shard_verb
 @shows(lambda: [column.name for column in _columns(0)])
+@takes_source
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
 @click.option("--owner", default=None, help="With --reset: who asks for it.")
 @click.option("--reason", default="", help="With --reset: why; it is logged.")
-def offerings(connection: Connection, reset: str, owner: str | None, reason: str) -> None:
+def offerings(
+    connection: Connection, source: Source, reset: str, owner: str | None, reason: str
+) -> None:
     """Offerings that rest after failed Creates: nothing is bought there until the next probe.
 
     An offering is PROVIDER/TYPE/ZONE/CAPACITY; an empty part stands for all of them. Of all shards,
     or of those that --shard names.
+
+    A journal (--journal) and a fleet file (--fleet) tell which slots were held back in a cycle.
+    What opened an offering, how often, and which provider has it, they do not record.
+
+    \b
+    Examples:
+      bigfleet reports offerings
+      bigfleet reports offerings --reset sim/std-8/a/Spot --reason "stock is back"
+      bigfleet reports offerings --journal data/journal --at 2026-03-14T03:05:00Z
     """
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.tables import write_json
 
+    if is_recorded(source):
+        if reset:
+            raise click.UsageError("--reset changes a live shard; leave --journal and --fleet out")
+        write_listing(connection, _recorded_listing(*held_offerings(source)))
+        return
     if reset:
         if not reason:
             raise click.UsageError("--reset changes something: say why with --reason")
@@ -184,6 +214,35 @@ def _listing(
         head=answers.document(),
         empty="No offering rests.",
         notes=_notes([each for some in answers.said.values() for each in some]),
+    )
+
+
+def _recorded_listing(found: "list[HeldOffering]", there: str) -> "Listing[HeldOffering]":
+    from bigfleet.cli.listings import Column, Listing
+    from bigfleet.model.instants import instant_text
+
+    def until(each: "HeldOffering") -> str:
+        return "unknown" if each.until is None else instant_text(each.until)
+
+    unknown = "what opened it and its provider are not recorded"
+    return Listing(
+        columns=[
+            Column("OFFERING", lambda each: each.name),
+            Column("SLOTS", lambda each: each.slots, number=True),
+            Column("NEXT_PROBE", until),
+            Column("SHARD", lambda each: each.shard or "unknown"),
+            Column("SAID", lambda _each: unknown, sentence=True),
+        ],
+        rows=found,
+        document=lambda each: {
+            "name": each.name,
+            "heldSlots": each.slots,
+            **({"nextProbeUnixNanos": each.until} if each.until is not None else {}),
+            "shardId": each.shard,
+            "text": unknown,
+        },
+        name=lambda each: f"offering/{each.name}",
+        empty=f"No offering rests in {there}.",
     )
 
 

@@ -6,6 +6,7 @@ some are missing. Without a coordinator the one shard that is asked makes its ow
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +47,18 @@ def show_reports(connection: Connection) -> None:
         text = f"{said}; a shard that lives does so within 10 s: ask again"
         click.echo(plain(text), err=True)
         raise click.exceptions.Exit(EXIT_PARTIAL)
+
+
+def show_recorded_report(connection: Connection, told: "ReportView") -> None:
+    """Of a cycle of a journal or a fleet file."""
+    if connection.json:
+        from bigfleet.cli.tables import write_items
+        from bigfleet.wire.coordination import REPORT_VIEW
+
+        write_items([REPORT_VIEW.document(told)], connection.now)
+    else:
+        named = replace(told, shard_id=told.shard_id or "unknown")
+        _show(connection, [named], [])
 
 
 async def _reported(
