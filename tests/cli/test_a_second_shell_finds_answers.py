@@ -67,6 +67,7 @@ async def test_five_questions_take_two_commands_each() -> None:
             await what_is_paused_and_by_whom(Shell(where))
             await which_machine_moved_and_why(Shell(where), transfer.machine_ids[0])
             await what_a_larger_demand_would_do(Shell(where))
+            await a_past_cycle_is_that_of_one_shard(Shell(where))
 
 
 async def which_machines_a_cluster_has(shell: Shell) -> None:
@@ -116,3 +117,10 @@ async def what_a_larger_demand_would_do(shell: Shell) -> None:
     assert "shop" in plan
     assert "Provision" in plan or "Bootstrap" in plan
     assert shell.commands == 2
+
+
+async def a_past_cycle_is_that_of_one_shard(shell: Shell) -> None:
+    for words in (("needs",), ("machines",), ("reports", "shards"), ("snapshot", "fleet", "-")):
+        refused = await shell.run(*words, "--at", "1")
+        assert refused.exit_code == 2
+        assert "every shard counts its own cycles; name one of them: --shard" in refused.stderr

@@ -114,7 +114,7 @@ def test_the_report_of_a_journal_is_that_of_its_fleet_file(dump: Path) -> None:
 def test_nothing_is_reset_in_a_journal() -> None:
     answer = typed("reports", "offerings", "--reset", "sim/a/b/Spot", "--reason", "x", *JOURNAL)
     assert answer.exit_code == 2
-    assert "leave --journal and --fleet out" in answer.stderr
+    assert "leave --journal, --fleet and --at out" in answer.stderr
 
 
 def test_unknown_names_come_with_those_like_them() -> None:
@@ -131,10 +131,9 @@ def test_unknown_names_come_with_those_like_them() -> None:
     ("words", "said"),
     [
         (("needs", "--source", "pod", *JOURNAL), "--source: what asks for a Need is not recorded"),
-        (("needs", "--at", "5"), "--at: the past is in the journal; add --journal DIR"),
-        (("reports", "--at", "5"), "--at: the past is in the journal; add --journal DIR"),
-        (("reports", "offerings", "--at", "5"), "--at: the past is in the journal"),
-        (("machines", "--at", "5"), "--at: the past is in the journal; add --journal DIR"),
+        (("machines", "story", "bm-01", "--at", "5"), "--at: a live shard tells the whole story"),
+        (("needs", "--at", "2026-03-14T03:05:00Z"), "--at: only a journal is asked by time"),
+        (("snapshot", "fleet", "-", "--fleet", "x.yaml"), "--fleet: it is a fleet file already"),
         (("machines", "--fleet", "x.yaml", "--at", "5"), "--at: a fleet file is one cycle"),
     ],
 )

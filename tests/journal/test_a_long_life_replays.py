@@ -15,6 +15,8 @@ from bigfleet.journal.replay import replayed
 from bigfleet.journal.segments import records_in_order, segments_of
 from bigfleet.model.actions import ActionKind
 from tests.journal.lives import START, LivingFleet
+from tests.journal.test_another_process_decides_the_same import assert_identical
+from tests.journal.test_another_process_decides_the_same import replayed as replayed_elsewhere
 
 CYCLES_OF_AN_EPOCH = 20
 #: A fleet runs empty after a while: demand and machines leave it. So another one takes its place.
@@ -58,12 +60,17 @@ def with_small_shares(cycles: Iterator[RecordedCycle]) -> Iterator[RecordedCycle
 
 
 @pytest.mark.parametrize(
-    "cycles",
-    [600, pytest.param(10_000, marks=pytest.mark.nightly("ten thousand cycles, four times"))],
+    ("cycles", "cpu"),
+    [
+        (600, ""),
+        pytest.param(10_000, "generic", marks=pytest.mark.nightly("ten thousand, five times")),
+    ],
 )
 def test_a_long_life_replays_identically_with_any_number_of_workers(
-    cycles: int, tmp_path: Path
+    cycles: int, cpu: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    cache = str(tmp_path_factory.mktemp("kernels"))
+    elsewhere = {"NUMBA_CPU_NAME": cpu, "NUMBA_CACHE_DIR": cache} if cpu else {}
     happened = lived(cycles, tmp_path)
     assert {kind.label for kind in ActionKind} | {"held"} <= {*+happened}
     segments = segments_of(tmp_path)
@@ -77,3 +84,8 @@ def test_a_long_life_replays_identically_with_any_number_of_workers(
             ]
         assert history.gaps == []
         assert again == [True] * cycles
+    # Another process with other hashes, as on another machine; by night with kernels that are
+    # compiled anew, without the vector instructions of this machine.
+    told = replayed_elsewhere(tmp_path, "--workers", "8", PYTHONHASHSEED="4242", **elsewhere)
+    assert_identical(told)
+    assert told["cycles"] == cycles

@@ -57,4 +57,4 @@ def test_what_has_no_stories_is_refused() -> None:
     assert "a fleet file has no stories" in fleet.stderr
     live = story("bm-01", "--at", "7", journal=())
     assert live.exit_code == 2
-    assert "the past is in the journal; add --journal DIR" in live.stderr
+    assert "a live shard tells the whole story; add --journal DIR" in live.stderr

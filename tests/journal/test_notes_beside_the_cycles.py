@@ -23,7 +23,7 @@ from bigfleet.journal.segments import (
     segments_in,
     segments_of,
 )
-from bigfleet.journal.writer import MOST_NOTES, JournalWriter
+from bigfleet.journal.writer import MOST_NOTES, MOST_WAITING, JournalWriter
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.journal import GAP, JournalEvent, JournalRecord
 from bigfleet.model.machines import MachineState
@@ -207,6 +207,30 @@ def test_a_slow_disk_costs_notes_that_are_counted_and_nothing_else(tmp_path: Pat
     assert lost.attributes == {"notes": "50"}
     assert lost.text.startswith("50 notes of what happened beside the cycles are not recorded")
     assert len(noted) == MOST_NOTES + 1
+
+
+def test_cycles_beyond_the_queue_of_a_slow_disk_are_one_gap_with_their_number(
+    tmp_path: Path,
+) -> None:
+    """The cycle that hands its record over never waits for the disk."""
+    disk, cycles = GatedDisk(), list(LivingFleet(11).cycles(MOST_WAITING + 12))
+    file = JournalFile(tmp_path, "shard-0", 3, "0.3.0", JournalLimits(), disk)
+    writer = JournalWriter(file, lambda: START, lambda: 0.0)
+    writer.start()
+    writer.offer(cycles[0])
+    disk.reached.wait()
+    for cycle in cycles[1:-1]:
+        writer.offer(cycle)
+    assert writer.gaps == 10
+    disk.gate.set()
+    writer.close()
+    history = History()
+    kept = list(history.cycles(records_in_order(segments_of(tmp_path))))
+    assert [each.given.cycle for each in kept] == list(range(1, MOST_WAITING + 2))
+    assert all(each.identical for each in replayed(kept))
+    (gap,) = history.gaps
+    assert gap.attributes == {"firstCycle": str(MOST_WAITING + 2), "cycles": "10"}
+    assert "they came faster than they could be written" in gap.text
 
 
 HOSTILE = ["", "\0", "\x1b[31mred", "<img onerror=x>", "\u202eright to left", "\n\n", "é" * 1000]

@@ -1,6 +1,7 @@
 """Segments on disk: torn tails are cut, damage is named, a full disk costs records only."""
 
 import errno
+import os
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,9 +17,11 @@ from bigfleet.journal.segments import (
     segments_in,
     segments_of,
 )
+from bigfleet.model.options import SECOND
 from tests.journal.lives import START, LivingFleet
 
 SEED = 11
+DAY = 24 * 3600 * SECOND
 
 
 class SmallDisk(RealDisk):
@@ -77,6 +80,27 @@ def test_old_segments_are_deleted_whole(tmp_path: Path) -> None:
     assert cycles[-1] == 60
     assert cycles[0] > 1
     assert file.first_cycle == cycles[0]
+
+
+def test_segments_that_are_too_old_are_deleted_and_what_is_left_begins_with_a_key_frame(
+    tmp_path: Path,
+) -> None:
+    written(tmp_path, 30, JournalLimits(segment_bytes=2000), RealDisk())
+    before = segments_in(tmp_path)
+    for segment in before[:-2]:
+        os.utime(segment.path, ns=(START - DAY, START - DAY))
+    for segment in before[-2:]:
+        os.utime(segment.path, ns=(START, START))
+    limits = JournalLimits(max_age_seconds=3600.0)
+    file = JournalFile(tmp_path, "shard-0", 4, "0.3.0", limits)
+    file.prepare()
+    for cycle in LivingFleet(SEED).cycles(2):
+        file.record(cycle, START)
+    file.close()
+    kept = segments_in(tmp_path)
+    assert [each.path for each in kept[:-1]] == [each.path for each in before[-2:]]
+    cycles, _ = read_cycles(tmp_path)
+    assert cycles == [*range(before[-2].first_cycle, 31), 1, 2]
 
 
 def test_what_an_earlier_process_recorded_is_not_of_this_epoch(tmp_path: Path) -> None:

@@ -525,8 +525,8 @@ class ScriptedAdmin(isolated_answer.ScriptedIsolated, ScriptedWatch):
         self.asked.append(("list_needs", query))
         return EncodedNeeds.of(self.listing)
 
-    async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
-        self.asked.append(("dump_fleet",))
+    async def dump_fleet(self, cycle: int) -> AsyncGenerator[bytes, None]:
+        self.asked.append(("dump_fleet", cycle))
         for line in FLEET_LINES:
             yield line
 

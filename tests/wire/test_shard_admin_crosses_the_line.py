@@ -176,8 +176,8 @@ CALLS: dict[str, Exchange] = {
     ),
     "offerings": (lambda c: c.offerings(), ("offerings",), (admin.RESTING,)),
     "the fleet": (
-        lambda c: whole(c.fleet()),
-        ("dump_fleet",),
+        lambda c: whole(c.fleet(18231)),
+        ("dump_fleet", 18231),
         b"".join(admin.FLEET_LINES),
     ),
     "records of the journal": (

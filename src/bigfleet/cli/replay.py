@@ -25,6 +25,7 @@ from bigfleet.cli.sources import (
     cycle_named,
     first_cycle_named,
     kept_span,
+    not_recorded,
 )
 from bigfleet.cli.terminal import escaped, refuse
 
@@ -278,9 +279,7 @@ def _dump(segments: "list[Segment]", at: tuple[int, int], file: Path) -> None:
 
     found = cycle_at(segments, at)
     if found is None:
-        there = kept_span(segments)
-        click.echo(f"no cycle {at[0]}:{at[1]} is recorded; there are {there}", err=True)
-        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+        raise not_recorded(at, segments)
     file.write_bytes(dump_fleet(fleet_of(found.recorded.given, found.header), file.name))
     click.echo(f"{file}: the fleet of cycle {found.name}")
 

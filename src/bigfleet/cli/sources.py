@@ -84,6 +84,8 @@ class AskedCycle:
     found: "FoundCycle | None" = None
     #: Of a fleet file; None: a journal does not have them.
     costs: "Costs | None" = None
+    #: Of a fleet file as it is: a machine's marks say more than the engine's columns keep.
+    fleet: "Fleet | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Source:
         fleet = fleet_from(self.fleet)
         came_from = fleet.provenance
         given, name = engine_input_of(fleet), came_from.cycle or "1"
-        return AskedCycle(given, name, came_from.shard, costs=fleet.costs)
+        return AskedCycle(given, name, came_from.shard, costs=fleet.costs, fleet=fleet)
 
 
 def takes_source(command: Callable[..., None]) -> Callable[..., None]:
@@ -192,8 +194,13 @@ def kept_span(segments: "list[Segment]") -> str:
 
 def not_recorded(wanted: tuple[int, int], segments: "list[Segment]") -> click.exceptions.Exit:
     """Said on standard error."""
-    there = kept_span(segments)
-    click.echo(f"no cycle {wanted[0]}:{wanted[1]} is recorded; there are {there}", err=True)
+    from bigfleet.journal.history import LATEST
+
+    if wanted == LATEST:
+        text = f"no cycle is recorded yet in {segments[-1].path.parent}: has its shard just begun?"
+    else:
+        text = f"no cycle {wanted[0]}:{wanted[1]} is recorded; there are {kept_span(segments)}"
+    click.echo(text, err=True)
     return click.exceptions.Exit(EXIT_NOT_FOUND)
 
 

@@ -147,9 +147,10 @@ def whatif(
     edits = _overlay_of(overlay, click.get_current_context().meta[_ORDER])
     given = _latencies_of(latencies, settle)
     if sweeps:
-        from bigfleet.cli.whatif_sweep import live_cycle, print_sweep
+        from bigfleet.cli.live_cycles import asked_cycle_of
+        from bigfleet.cli.whatif_sweep import print_sweep
 
-        asked = live_cycle(connection, source) if source.is_live else source.read()
+        asked = asked_cycle_of(connection, source)
         given = _or_measured(given, source, asked) if settle else given
         print_sweep(asked, edits, sweeps, given if settle else None)
         return

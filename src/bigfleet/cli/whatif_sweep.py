@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Connection
 from bigfleet.cli.output import current_output
 from bigfleet.cli.request_options import EXIT_PARTIAL
-from bigfleet.cli.sources import AskedCycle, Source
-from bigfleet.cli.terminal import refuse, refuse_problems
+from bigfleet.cli.sources import AskedCycle
+from bigfleet.cli.terminal import refuse_problems
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -71,24 +70,6 @@ def collected(points: "Iterable[SweepPoint]") -> "tuple[list[SweepPoint], bool]"
     except KeyboardInterrupt:
         return found, False
     return found, True
-
-
-def live_cycle(connection: Connection, source: Source) -> AskedCycle:
-    """The last cycle of a live shard, fetched once, so that all points are about the same."""
-    from bigfleet.cli.shard_verbs.fleet_snapshot import LONGEST_SECONDS, dumped
-    from bigfleet.cli.whole_fleet import ask_fleet
-    from bigfleet.fleetfile import load_fleet
-    from bigfleet.plan.cycle import engine_input_of
-
-    if source.at is not None:
-        raise refuse(["--sweep over a past cycle reads its journal; add --journal DIR"])
-    answers = ask_fleet(connection, dumped, LONGEST_SECONDS)
-    answers.leave_partial(connection)
-    if len(answers.said) > 1:
-        raise refuse([f"--sweep asks one shard; name it: --shard {min(answers.said)}"])
-    ((shard, content),) = answers.said.items()
-    fleet = load_fleet(content, f"{shard}.jsonl")
-    return AskedCycle(engine_input_of(fleet), fleet.provenance.cycle or "1", shard)
 
 
 @contextmanager

@@ -174,6 +174,10 @@ class History:
     def _read(self, record: JournalRecord) -> Iterator[RecordedCycle]:
         match record.body:
             case JournalHeader() as header:
+                if self._header is not None and self._header.shard_id != header.shard_id:
+                    two = f"{self._header.shard_id} before it and {header.shard_id} from here on"
+                    text = f"it is of two shards, {two}: keep each in a directory of its own"
+                    raise ValueError(text)
                 self._header = header
                 if self._state is not None:
                     self._state.options = header.options

@@ -190,6 +190,17 @@ class JournalFile:
         except OSError as problem:
             self._give_up(told, problem)
 
+    def tell_missing(self, at: Instant) -> None:
+        """Where a segment is open; else the next cycle tells it."""
+        if self._file is None:
+            return
+        told = self._recorder.quiet_cycles
+        try:
+            self._append(self._recorder.flush())
+            self._tell_missing(at)
+        except OSError as problem:
+            self._give_up(told, problem)
+
     def close(self) -> None:
         self.sync()
         if self._file is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigfleet.journal.frames import BrokenFrame, beginnings_in, records_in, sound_length
-from bigfleet.model.journal import JournalRecord
+from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machines import Instant
 from bigfleet.wire.journal_records import (
     HEADER,
@@ -112,7 +112,8 @@ def records_of(
 
     def wanted(start: bytes) -> bool:
         kind = kind_of(start)
-        return not kind or kind in (kinds or ())
+        # A header is read whatever is wanted: it says whether this version can read the rest.
+        return not kind or kind == HEADER or kind in (kinds or ())
 
     try:
         content = path.read_bytes()
@@ -129,7 +130,8 @@ def records_of(
                 text = f"{path}, byte {offset}, after cycle {cycle}: {problem}"
                 raise UnreadableJournal(text) from None
             cycle = max(cycle, *(each.cycle for each in read), 0)
-            yield from read
+            if kinds is None or HEADER in kinds or not isinstance(read[0].body, JournalHeader):
+                yield from read
     except BrokenFrame as broken:
         if not (broken.torn and last):
             raise UnreadableJournal(f"{path}, after cycle {cycle}: {broken}") from None

@@ -143,6 +143,9 @@ class JournalWriter:
             else:
                 if item is None:
                     self._write_notes()
+                    # What was dropped last has no cycle after it with which it would be told.
+                    self._tell_dropped()
+                    self._file.tell_missing(self._now())
                     self._file.close()
                     return
                 self._write(item)

@@ -81,6 +81,10 @@ class FleetDump:
         ids = self._given.snapshot.ids
         return [_extras_of(ids[row], machines) for row in rows]
 
+    def unknown(self, rows: Iterable[int]) -> list[LiveExtras]:
+        """Of a past cycle: the journal has what the engine saw."""
+        return [LiveExtras() for _ in rows]
+
     def machine_lines(self, rows: Iterable[int], extras: Iterable[LiveExtras]) -> bytes:
         snapshot = self._given.snapshot
         return b"".join(

@@ -57,7 +57,7 @@ from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, figures_asked
-from bigfleet.wire.fleet_frames import fleet_frames
+from bigfleet.wire.fleet_frames import dump_request, fleet_frames
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
@@ -169,8 +169,8 @@ class ShardAdminHandler(
     async def cycle(self, call: CycleCall) -> CycleView: ...
     async def list_needs(self, query: NeedQuery) -> EncodedNeeds: ...
     async def explain_need(self, call: ExplainNeedCall) -> NeedExplanation: ...
-    def dump_fleet(self) -> AsyncGenerator[bytes, None]:
-        """Whole lines of a fleet file."""
+    def dump_fleet(self, cycle: int) -> AsyncGenerator[bytes, None]:
+        """Whole lines of a fleet file; 0: of the last finished cycle."""
 
     async def what_if(self, call: WhatIfCall) -> WhatIfAnswer: ...
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
@@ -512,10 +512,10 @@ class ShardAdminClient(WhatIfClient):
     fetch_journal = SHARD_ADMIN.stream(
         "FetchJournal", FETCH_CALL.message, fetch_frames, pb.JournalChunk, piece_in
     )
-    #: Pieces of a .jsonl fleet file, whole lines each.
+    #: Of a cycle, 0: the last finished one. Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(
         "DumpFleet",
-        pb.DumpFleetRequest,
+        dump_request,
         fleet_frames,
         pb.DumpFleetResponse,
         lambda m: m.lines,

@@ -1100,12 +1100,17 @@ Global___NeedRow: _TypeAlias = NeedRow  # noqa: Y015
 class DumpFleetRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    CYCLE_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: the last finished cycle; else one of the journal."""
     def __init__(
         self,
+        *,
+        cycle: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

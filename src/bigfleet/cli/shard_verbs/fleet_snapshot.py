@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, Connection, shard_verb
+from bigfleet.cli.live_cycles import refuse_several
 from bigfleet.cli.output import answers_once
 from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
+from bigfleet.cli.sources import Source, takes_source
 from bigfleet.cli.terminal import plain, refuse, refuse_input, write_out
 from bigfleet.cli.whole_fleet import ask_fleet, silence_text
 from bigfleet.model.errors import BadInput
@@ -31,21 +33,46 @@ _LINES = ".jsonl"
 @click.command("fleet", short_help="The live fleet as a fleet file; - writes to a pipe.")
 @shard_verb
 @answers_once
+@takes_source
 @click.argument("file")
-def fleet_snapshot(connection: Connection, file: str) -> None:
+def fleet_snapshot(connection: Connection, source: Source, file: str) -> None:
     """The live fleet as a fleet file: machines, needs, options and memory of the last cycle.
 
     FILE is written as YAML, JSON or .jsonl by its suffix, packed for .gz; "-" writes lines of JSON
     to standard output. `bigfleet plan` on it decides what the shard decided: nothing, where the
     fleet is calm. Of all shards, as one pool; or of those that --shard names.
 
+    Of one shard also a past cycle (--at), as its journal has it; or of a journal (--journal) at a
+    cycle or time --at.
+
     \b
     Examples:
       bigfleet snapshot fleet fleet.yaml
+      bigfleet snapshot fleet then.yaml --shard shard-1 --at 18231
+      bigfleet snapshot fleet then.yaml --journal data/journal --at 2026-03-14T03:00:10Z
       bigfleet snapshot fleet - --shard shard-1 | bigfleet plan -
       bigfleet snapshot fleet - | sed 's/"cpu":"8"/"cpu":"16"/' | bigfleet plan -
     """
-    answers = ask_fleet(connection, dumped, LONGEST_SECONDS)
+    if source.fleet is not None:
+        raise refuse(["--fleet: it is a fleet file already; ask a shard, or --journal DIR"])
+    if source.journal is not None:
+        asked = source.read()
+        assert asked.found is not None, "a journal's cycle was found, or the verb has ended"
+        from bigfleet.fleetfile import dump_fleet
+        from bigfleet.journal.fleets import fleet_of
+
+        fleet = fleet_of(asked.given, asked.found.header)
+        content = dump_fleet(fleet, f"fleet{_LINES}" if file == "-" else file)
+        said = _text(len(fleet.machines), len(fleet.needs), [f"cycle {asked.name}"])
+        _write(connection, file, content, said, [asked.shard])
+        return
+
+    async def look(shard: Clients) -> bytes:
+        return await dumped_at(shard, source)
+
+    answers = ask_fleet(connection, look, LONGEST_SECONDS)
+    if source.at is not None:
+        refuse_several(answers)
     if answers.failed:
         silent = [
             f"{name} at {answers.addresses[name]} ({silence_text(connection, why)})"
@@ -56,6 +83,10 @@ def fleet_snapshot(connection: Connection, file: str) -> None:
         click.echo(plain(f"{said}{named_text(silent)}{rest}"), err=True)
         raise click.exceptions.Exit(EXIT_PARTIAL)
     content, said = _file_of(answers.said, file)
+    _write(connection, file, content, said, sorted(answers.said))
+
+
+def _write(connection: Connection, file: str, content: bytes, said: str, shards: list[str]) -> None:
     if file == "-":
         write_out(content)
         return
@@ -68,21 +99,26 @@ def fleet_snapshot(connection: Connection, file: str) -> None:
     if connection.json:
         from bigfleet.cli.tables import write_json
 
-        write_json(
-            {"file": file, "bytes": len(content), "shards": sorted(answers.said)}, connection.now
-        )
+        write_json({"file": file, "bytes": len(content), "shards": shards}, connection.now)
     else:
         click.echo(plain(f"saved {file}: {said}; bigfleet plan {file} reads it"))
 
 
-async def dumped(shard: Clients) -> bytes:
-    """The fleet file of a shard's last cycle, as lines."""
+async def dumped_at(shard: Clients, source: Source) -> bytes:
+    """Of the cycle that is asked for; raises Rejected where the shard does not have it."""
+    from bigfleet.cli.why_machine import asked_cycle
+
+    return await dumped(shard, (await asked_cycle(shard, source.at))[1] if source.at else 0)
+
+
+async def dumped(shard: Clients, cycle: int = 0) -> bytes:
+    """The fleet file of a cycle of a shard, as lines; 0: its last one."""
     import asyncio
 
     from bigfleet.model.provider_calls import Code, Rejected
 
     pieces: list[bytes] = []
-    async with aclosing(shard.admin.fleet()) as coming:
+    async with aclosing(shard.admin.fleet(cycle)) as coming:
         try:
             while True:
                 async with asyncio.timeout(shard.timeout):

@@ -95,7 +95,8 @@ def list_machines(
     """List machines by id.
 
     A machine that is named and that no shard knows is told on standard error, and the exit code is
-    3. A journal (--journal) tells those of a cycle or time --at, a fleet file (--fleet) its own.
+    3. One shard tells those of a past cycle (--at) as its journal has it; a journal (--journal)
+    those of a cycle or time --at, a fleet file (--fleet) its own.
     """
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
@@ -138,9 +139,10 @@ def _print_recorded(
     connection: Connection, source: Source, query: "MachineQuery", *, failed: bool
 ) -> None:
     from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.live_cycles import asked_cycle_of
     from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
 
-    pages, unknown = recorded_machines(source, query)
+    pages, unknown = recorded_machines(asked_cycle_of(connection, source), query)
     if not query.selector.ids or len(unknown) < len(query.selector.ids):
         write_listing(connection, machine_listing(machines_in(pages), failed=failed, missing={}))
     for text in unknown:
@@ -194,7 +196,8 @@ def story(connection: Connection, source: Source, machine_id: str, limit: int) -
 
         print_recorded(connection, source, machine_id, limit)
         return
-    is_recorded(source)
+    if source.at is not None:
+        raise refuse(["--at: a live shard tells the whole story; add --journal DIR"])
     from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories, story_document
     from bigfleet.cli.tables import Page, write_json
 
@@ -239,7 +242,9 @@ def reservations(connection: Connection, source: Source) -> None:
     from bigfleet.model.shard_views import MachineQuery
 
     if is_recorded(source):
-        recorded, _ = recorded_machines(source, MachineQuery())
+        from bigfleet.cli.live_cycles import asked_cycle_of
+
+        recorded, _ = recorded_machines(asked_cycle_of(connection, source), MachineQuery())
         write_listing(connection, reservation_listing(machines_in(recorded), {}))
         return
     query = MachineQuery(only_reserved=True)

@@ -71,9 +71,9 @@ def needs(
     back) and short (there is no supply for it). SHORT is what is missing, REASON why, AGE for how
     long. What holds Needs back, and the command that lifts it, is told below the table.
 
-    Of all shards, or of those that --shard names; or of a journal (--journal) at a cycle or time
-    --at, or a fleet file (--fleet): a Need that has its machines is "covered" there, as Nodes and
-    pods are not recorded.
+    Of all shards, or of those that --shard names; of one shard also in a past cycle (--at), of a
+    journal (--journal) at a cycle or time --at, of a fleet file (--fleet): a Need that has its
+    machines is "covered" there, as Nodes and pods are not recorded.
 
     \b
     Examples:
@@ -89,11 +89,13 @@ def needs(
     if not source.is_live:
         _print_recorded(connection, source, cluster, limit, unmet=unmet, sources=sources)
         return
-    if source.at is not None:
-        raise refuse(["--at: the past is in the journal; add --journal DIR"])
+    at = source.at
 
     async def look(shard: Clients) -> "NeedListing | NeedPage":
-        found = await listed_needs(shard, cluster, limit, unmet=unmet, sources=sources)
+        from bigfleet.cli.why_machine import asked_cycle
+
+        cycle = (await asked_cycle(shard, at))[1] if at else 0
+        found = await listed_needs(shard, cluster, limit, unmet=unmet, sources=sources, cycle=cycle)
         if cluster and not _total_of(found):
             await require_cluster(shard, cluster)
         return found
@@ -104,12 +106,17 @@ def needs(
         answers = known_in(connection, asked, cluster_thing(cluster))
     else:
         answers = ask_fleet(connection, look)
+    now = connection.now
+    if at is not None:
+        from bigfleet.cli.live_cycles import refuse_several
+
+        refuse_several(answers)
+        (only,) = answers.said.values()
+        now = only.computed_at
     found = needs_in(answers.said, unmet=unmet, limit=limit, sources=sources)
     if found.older:
         click.echo(plain(_OLDER), err=True)
-    write_listing(
-        connection, listing_of(found, connection.now, unmet=unmet, missing=answers.document())
-    )
+    write_listing(connection, listing_of(found, now, unmet=unmet, missing=answers.document()))
     answers.leave_partial(connection)
 
 
@@ -149,16 +156,17 @@ async def listed_needs(
     *,
     unmet: bool = False,
     sources: tuple[str, ...] = (),
+    cycle: int = 0,
 ) -> "NeedListing | NeedPage":
-    """A page without states where the shard is older."""
+    """A page without states where the shard is older. `cycle`: 0 is the last finished one."""
     from bigfleet.model.provider_calls import Code, Rejected
     from bigfleet.model.shard_views import NeedQuery
 
-    query = NeedQuery(cluster, limit, _states_of(unmet=unmet), "", sources)
+    query = NeedQuery(cluster, limit, _states_of(unmet=unmet), "", sources, cycle)
     try:
         return await shard.admin.needs(query)
     except Rejected as rejected:
-        if rejected.code is not Code.UNIMPLEMENTED:
+        if rejected.code is not Code.UNIMPLEMENTED or cycle:
             raise
     # An older shard cuts the list before this verb could leave out what is met.
     return await shard.read.needs(cluster, 0 if unmet or sources else limit)

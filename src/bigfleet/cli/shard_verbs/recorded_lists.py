@@ -10,7 +10,7 @@ import click
 
 from bigfleet.cli.object_names import cluster_thing, machine_thing
 from bigfleet.cli.sources import EXIT_NOT_FOUND, AskedCycle, Source, read_journal
-from bigfleet.cli.terminal import plain, refuse
+from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import not_found_text
 from bigfleet.cli.why_not import decided_again
 
@@ -40,7 +40,7 @@ def recorded_needs(source: Source, query: "NeedQuery") -> "dict[str, NeedListing
 
 
 def recorded_machines(
-    source: Source, query: "MachineQuery"
+    asked: AskedCycle, query: "MachineQuery"
 ) -> "tuple[dict[str, MachinePage], list[str]]":
     """By shard, and a sentence about each machine that is named and not there."""
     from bigfleet.engine.selection import selected_rows
@@ -48,7 +48,6 @@ def recorded_machines(
     from bigfleet.explain.machine_trace import machine_view
     from bigfleet.model.shard_views import MachinePage
 
-    asked = source.read()
     cycle, given = decided_again(asked), asked.given
     snapshot, states = given.snapshot, query.selector.states
     unknown = [
@@ -63,13 +62,12 @@ def recorded_machines(
     return {asked.shard: MachinePage(given.cycle, given.at, len(meant), shown)}, unknown
 
 
-def recorded_report(source: Source) -> "ReportView":
+def recorded_report(asked: AskedCycle) -> "ReportView":
     """What the shard would have told its coordinator after the cycle."""
     from bigfleet.model.coordination import ReportedShortfall, ReportView
     from bigfleet.model.machines import MachineState
     from bigfleet.model.shard_views import ShardSummary
 
-    asked = source.read()
     cycle, snapshot = decided_again(asked), asked.given.snapshot
     machines = [cycle.machine(row).machine for row in range(len(snapshot))]
     free = (MachineState.IDLE, MachineState.SPECULATIVE)
@@ -105,21 +103,20 @@ class HeldOffering:
     slots: int
     #: When they are free again; None: it is not recorded.
     until: "Instant | None"
+    #: Of the cycle; 0: a fleet file names none.
+    at: "Instant"
 
 
-def held_offerings(source: Source) -> tuple[list[HeldOffering], str]:
+def held_offerings(asked: AskedCycle) -> tuple[list[HeldOffering], str]:
     """In the order of their names, and where they were found."""
-    from bigfleet.cli.sources import fleet_from
     from bigfleet.model.fleet import HeldBy
 
-    if source.fleet is not None:
-        fleet = fleet_from(source.fleet)
-        entries, shard, there = fleet.machines, fleet.provenance.shard, "the fleet file"
+    if asked.fleet is not None:
+        entries, at = asked.fleet.machines, asked.fleet.now or 0
     else:
-        asked = source.read()
         cycle = decided_again(asked)
-        rows = range(len(asked.given.snapshot))
-        entries, shard, there = tuple(map(cycle.machine, rows)), asked.shard, where(asked)
+        entries = tuple(map(cycle.machine, range(len(asked.given.snapshot))))
+        at = asked.given.at
     slots: Counter[str] = Counter()
     until: dict[str, Instant | None] = {}
     for entry in entries:
@@ -128,18 +125,19 @@ def held_offerings(source: Source) -> tuple[list[HeldOffering], str]:
             name = f"{machine.instance_type}/{machine.zone}/{machine.capacity_type.label}"
             slots[name] += 1
             until.setdefault(name, held.until)
-    found = [HeldOffering(shard, name, count, until[name]) for name, count in slots.items()]
-    return sorted(found, key=lambda each: each.name), there
+    found = [
+        HeldOffering(asked.shard, name, count, until[name], at) for name, count in slots.items()
+    ]
+    return sorted(found, key=lambda each: each.name), where(asked)
 
 
 def is_recorded(source: Source) -> bool:
-    if source.is_live and source.at is not None:
-        raise refuse(["--at: the past is in the journal; add --journal DIR"])
-    return not source.is_live
+    """Whether a cycle is decided again; else the shard tells what it knows of its last one."""
+    return not source.is_live or source.at is not None
 
 
 def where(asked: AskedCycle) -> str:
-    return f"cycle {asked.name}" if asked.found is not None else "the fleet file"
+    return f"cycle {asked.name}" if asked.fleet is None else "the fleet file"
 
 
 def _states(cycle: "DecidedCycle", source: Source, asked: AskedCycle) -> "NeedStates":

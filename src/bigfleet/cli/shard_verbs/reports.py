@@ -69,8 +69,9 @@ def shards(connection: Connection, source: Source) -> None:
     """Machines and shortfalls of every shard, as each last reported them to the coordinator.
 
     FREE machines are idle, or can be bought. With --shard only of that one. Without a coordinator
-    the shard itself is asked for the same. A journal (--journal) tells what its shard had at a
-    cycle or time --at, a fleet file (--fleet) what is in it.
+    the shard itself is asked for the same. One shard also tells a past cycle (--at) as its journal
+    has it; a journal (--journal) tells what its shard had at a cycle or time --at, a fleet file
+    (--fleet) what is in it.
 
     \b
     Examples:
@@ -79,7 +80,9 @@ def shards(connection: Connection, source: Source) -> None:
       bigfleet reports shards --journal data/journal --at 3:18231
     """
     if is_recorded(source):
-        show_recorded_report(connection, recorded_report(source))
+        from bigfleet.cli.live_cycles import asked_cycle_of
+
+        show_recorded_report(connection, recorded_report(asked_cycle_of(connection, source)))
     else:
         show_reports(connection)
 
@@ -99,8 +102,9 @@ def offerings(
     An offering is PROVIDER/TYPE/ZONE/CAPACITY; an empty part stands for all of them. Of all shards,
     or of those that --shard names.
 
-    A journal (--journal) and a fleet file (--fleet) tell which slots were held back in a cycle.
-    What opened an offering, how often, and which provider has it, they do not record.
+    A journal (--journal), a fleet file (--fleet) and one shard of a past cycle (--at) tell which
+    slots were held back. What opened an offering, how often, and which provider has it, is not
+    recorded.
 
     \b
     Examples:
@@ -113,8 +117,12 @@ def offerings(
 
     if is_recorded(source):
         if reset:
-            raise click.UsageError("--reset changes a live shard; leave --journal and --fleet out")
-        write_listing(connection, _recorded_listing(*held_offerings(source)))
+            text = "--reset changes a live shard; leave --journal, --fleet and --at out"
+            raise click.UsageError(text)
+        from bigfleet.cli.live_cycles import asked_cycle_of
+
+        found = held_offerings(asked_cycle_of(connection, source))
+        write_listing(connection, _recorded_listing(*found))
         return
     if reset:
         if not reason:
@@ -218,32 +226,53 @@ def _listing(
 
 
 def _recorded_listing(found: "list[HeldOffering]", there: str) -> "Listing[HeldOffering]":
+    """In the columns of a live shard; what is not recorded is unknown."""
     from bigfleet.cli.listings import Column, Listing
+    from bigfleet.cli.tables import counted
     from bigfleet.model.instants import instant_text
 
-    def until(each: "HeldOffering") -> str:
-        return "unknown" if each.until is None else instant_text(each.until)
+    def said(each: "HeldOffering") -> str:
+        held = f"{counted(each.slots, 'slot')} held"
+        return f"{held}; what opened it and its provider are not recorded"
 
-    unknown = "what opened it and its provider are not recorded"
+    def unknown(_each: "HeldOffering") -> str:
+        return "unknown"
+
+    def next_probe(each: "HeldOffering") -> str:
+        if each.until is None:
+            return "unknown"
+        return _due_text(each.at, each.until) if each.at else instant_text(each.until)
+
     return Listing(
         columns=[
             Column("OFFERING", lambda each: each.name),
-            Column("SLOTS", lambda each: each.slots, number=True),
-            Column("NEXT_PROBE", until),
+            Column("STATE", lambda _each: "open", style=lambda _each: "yellow"),
+            Column("KIND", unknown),
+            Column("OPENINGS", unknown),
+            Column("SINCE", unknown),
+            Column("NEXT_PROBE", next_probe, sort=lambda each: each.until or 0),
+            Column("SAVED", unknown),
             Column("SHARD", lambda each: each.shard or "unknown"),
-            Column("SAID", lambda _each: unknown, sentence=True),
+            Column("SAID", said, sentence=True),
         ],
         rows=found,
         document=lambda each: {
             "name": each.name,
+            "state": "OFFERING_STATE_OPEN",
             "heldSlots": each.slots,
             **({"nextProbeUnixNanos": each.until} if each.until is not None else {}),
             "shardId": each.shard,
-            "text": unknown,
+            "text": said(each),
         },
         name=lambda each: f"offering/{each.name}",
         empty=f"No offering rests in {there}.",
     )
+
+
+def _due_text(now: "Instant", due: "Instant") -> str:
+    from bigfleet.cli.tables import since_text
+
+    return f"in {since_text(now, due)}" if due > now else "now"
 
 
 def _notes(resting: "list[OfferingView]") -> list[str]:
@@ -260,17 +289,17 @@ def _columns(now: "Instant") -> "list[Column[tuple[str, OfferingView]]]":
     from bigfleet.cli.listings import Column
     from bigfleet.cli.tables import since_text
 
-    def next_probe(row: "tuple[str, OfferingView]") -> str:
-        due = row[1].next_probe_at
-        return f"in {since_text(now, due)}" if due > now else "now"
-
     return [
         Column("OFFERING", lambda row: row[1].name),
         Column("STATE", _state_text, style=lambda _row: "yellow"),
         Column("KIND", lambda row: row[1].kind),
         Column("OPENINGS", lambda row: row[1].attempts, number=True),
         Column("SINCE", lambda row: since_text(row[1].opened_at, now)),
-        Column("NEXT_PROBE", next_probe, sort=lambda row: row[1].next_probe_at),
+        Column(
+            "NEXT_PROBE",
+            lambda row: _due_text(now, row[1].next_probe_at),
+            sort=lambda row: row[1].next_probe_at,
+        ),
         Column("SAVED", lambda row: row[1].creates_saved, number=True),
         Column("SHARD", lambda row: row[0]),
         Column("SAID", lambda row: row[1].text, sentence=True),

@@ -6,7 +6,7 @@ import click
 
 from bigfleet.cli.connections import Connection, shard_verb
 from bigfleet.cli.output import shows
-from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, kept_span, named_cycle, takes_source
+from bigfleet.cli.sources import EXIT_NOT_FOUND, Source, named_cycle, not_recorded, takes_source
 from bigfleet.cli.terminal import refuse
 from bigfleet.cli.whole_fleet import ask_fleet
 
@@ -114,9 +114,7 @@ def _recorded(source: Source) -> tuple[Told, str]:
     except (UnreadableJournal, BrokenJournal) as problem:
         raise refuse([str(problem)]) from None
     if found is None:
-        there = kept_span(segments)
-        click.echo(f"no cycle {wanted[0]}:{wanted[1]} is recorded; there are {there}", err=True)
-        raise click.exceptions.Exit(EXIT_NOT_FOUND)
+        raise not_recorded(wanted, segments)
     return _told(history.header.shard_id, found), "; ".join(gap.text for gap in history.gaps)
 
 

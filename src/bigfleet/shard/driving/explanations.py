@@ -166,6 +166,9 @@ class Explanations:
         finished = self._state.decision_loop.finished
         if finished is not None and number == finished.given.cycle:
             return finished.given
+        if finished is not None and number > finished.given.cycle:
+            text = f"no cycle {number} yet; the last is {finished.given.cycle}"
+            raise Rejected(Code.NOT_FOUND, text)
         if self._journal is None:
             text = f"cycle {number} is past, and this shard keeps no journal"
             raise Rejected(Code.OUT_OF_RANGE, text)

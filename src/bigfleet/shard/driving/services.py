@@ -363,17 +363,21 @@ class AdminAnswers:
         ledger = self._state.decision_loop.ledger
         return await asyncio.to_thread(self._need_rows.listing, ledger, query, told)
 
-    async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
+    async def dump_fleet(self, cycle: int) -> AsyncGenerator[bytes, None]:
         """Live records are read on the loop, a few at a time; lines are made in a thread."""
         given, state = self._state.decision_loop.given, self._state
         if given is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
+        is_past = cycle not in (0, given.cycle)
+        if is_past:
+            given = await self._explanations.given(cycle)
         plan, at = state.decision_loop.plan_options(), self._real_of(given.at)
         dump = FleetDump(given, plan, state.settings.id, state.epoch, at)
         yield await asyncio.to_thread(dump.header)
         for rows in pieces(dump.machine_count, AT_A_TIME):
-            extras = dump.extras(rows, state.parts.machines)
+            # What is known of a machine now is not what was known then.
+            extras = dump.unknown(rows) if is_past else dump.extras(rows, state.parts.machines)
             yield await asyncio.to_thread(dump.machine_lines, rows, extras)
         for rows in pieces(dump.need_count, AT_A_TIME):
             yield await asyncio.to_thread(dump.need_lines, rows)
