@@ -27,11 +27,14 @@ def rows_of(answer: httpx2.Response) -> list[list[str]]:
 
 
 def test_costs_are_a_table_for_spreadsheets(fleet: LivingFleet) -> None:
-    head, *rows = rows_of(downloaded(fleet, "/costs?by=zone&format=csv"))
-    told = fleet.get("/costs?by=zone")
+    [kept] = fleet.get("/status")["journal"].values()
+    # Of one cycle: the last one is another a moment later.
+    at = f"{kept['epoch']}:{(kept['firstCycle'] + kept['lastCycle']) // 2}"
+    head, *rows = rows_of(downloaded(fleet, f"/costs?by=zone&at={at}&format=csv"))
+    told = fleet.get(f"/costs?by=zone&at={at}")
     assert head[:4] == ["zone", "machines", "committedMachines", "dollarsPerHour"]
     assert [row[0] for row in rows] == [row["name"] for row in told["rows"]]
-    assert sum(int(row[1]) for row in rows) == told["totals"]["machines"]
+    assert sum(int(row[1]) for row in rows) == told["totals"]["machines"] > 0
 
 
 def test_statements_are_a_table_for_spreadsheets(fleet: LivingFleet) -> None:
