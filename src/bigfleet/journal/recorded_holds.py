@@ -166,10 +166,10 @@ def _holds(cycle: DecidedCycle, of: FoundCycle, progress: NeedProgress, seen: _S
     return Holds(
         at=at,
         dry_run=any(view.disposition is Disposition.DRY_RUN for view in actions),
-        paused=_paused(of.recorded.pauses, of.header.shard_id, clusters),
+        paused=pauses_on(of.recorded.pauses, of.header.shard_id, clusters),
         absent=seen.gone_at,
         broken=seen.broken,
-        rails=_rails(actions, cycle),
+        rails=rails_on(actions, cycle),
         failing=seen.failing.lately(at),
         patience=_patience(seen),
         coming_since=_since(cycle, progress, seen),
@@ -183,7 +183,7 @@ def rails_of(recorded: RecordedCycle, shard: str) -> RecordedRails:
     return RecordedRails(shard, recorded.pauses, () if output is None else output.actions)
 
 
-def _paused(
+def pauses_on(
     pauses: Sequence[Pause], shard: str, clusters: Iterable[str]
 ) -> dict[tuple[ActionKind, str], Pause]:
     """The first that covers each action of these clusters."""
@@ -196,7 +196,7 @@ def _paused(
     return found
 
 
-def _rails(actions: Sequence[ActionView], cycle: DecidedCycle) -> dict[int, ToldReason]:
+def rails_on(actions: Sequence[ActionView], cycle: DecidedCycle) -> dict[int, ToldReason]:
     """By Need: the first of its actions that a rail held back for longer than a cycle."""
     first: dict[NeedKey, ToldReason] = {}
     for view in actions:

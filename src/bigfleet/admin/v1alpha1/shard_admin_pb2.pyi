@@ -381,6 +381,48 @@ NEXT_BEST_KIND_OTHER_VICTIM: NextBestKind.ValueType  # 2
 NEXT_BEST_KIND_NONE: NextBestKind.ValueType  # 3
 Global___NextBestKind: _TypeAlias = NextBestKind  # noqa: Y015
 
+class _ForecastPath:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ForecastPathEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ForecastPath.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FORECAST_PATH_UNSPECIFIED: _ForecastPath.ValueType  # 0
+    FORECAST_PATH_IN_FLIGHT: _ForecastPath.ValueType  # 1
+    """All its machines are being created, configured or joining."""
+    FORECAST_PATH_CREATE: _ForecastPath.ValueType  # 2
+    """Machines are ordered that are not being created yet."""
+    FORECAST_PATH_DRAIN: _ForecastPath.ValueType  # 3
+    """Machines of victims drain for it."""
+    FORECAST_PATH_PROBE: _ForecastPath.ValueType  # 4
+    """What fits rests after failed Creates, and is probed again."""
+    FORECAST_PATH_CAPACITY_NEEDED: _ForecastPath.ValueType  # 5
+    """Nothing that fits is to be had: there is no time, only what is missing."""
+    FORECAST_PATH_PRIOR: _ForecastPath.ValueType  # 6
+    """As one of the first four, with assumed durations: too few machines were seen."""
+    FORECAST_PATH_HELD: _ForecastPath.ValueType  # 7
+    """A person, a rail or a fault holds it back: there is no time, only what it waits for."""
+
+class ForecastPath(_ForecastPath, metaclass=_ForecastPathEnumTypeWrapper):
+    """How a Need comes to be met."""
+
+FORECAST_PATH_UNSPECIFIED: ForecastPath.ValueType  # 0
+FORECAST_PATH_IN_FLIGHT: ForecastPath.ValueType  # 1
+"""All its machines are being created, configured or joining."""
+FORECAST_PATH_CREATE: ForecastPath.ValueType  # 2
+"""Machines are ordered that are not being created yet."""
+FORECAST_PATH_DRAIN: ForecastPath.ValueType  # 3
+"""Machines of victims drain for it."""
+FORECAST_PATH_PROBE: ForecastPath.ValueType  # 4
+"""What fits rests after failed Creates, and is probed again."""
+FORECAST_PATH_CAPACITY_NEEDED: ForecastPath.ValueType  # 5
+"""Nothing that fits is to be had: there is no time, only what is missing."""
+FORECAST_PATH_PRIOR: ForecastPath.ValueType  # 6
+"""As one of the first four, with assumed durations: too few machines were seen."""
+FORECAST_PATH_HELD: ForecastPath.ValueType  # 7
+"""A person, a rail or a fault holds it back: there is no time, only what it waits for."""
+Global___ForecastPath: _TypeAlias = ForecastPath  # noqa: Y015
+
 @_typing.final
 class GetShardStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -3190,6 +3232,228 @@ class NextBest(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_known_extra_dollars_per_hour) -> _WhichOneofReturnType_known_extra_dollars_per_hour | None: ...
 
 Global___NextBest: _TypeAlias = NextBest  # noqa: Y015
+
+@_typing.final
+class GetForecastsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of all clusters."""
+    limit: _builtins.int
+    """Forecasts, by cluster and Need; 0: as many as one answer may have, -1: none."""
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetForecastsRequest: _TypeAlias = GetForecastsRequest  # noqa: Y015
+
+@_typing.final
+class GetForecastsResponse(_message.Message):
+    """When Needs that are not met are expected to be, and how good such forecasts have been."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    FORECASTS_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    RELIABILITY_FIELD_NUMBER: _builtins.int
+    OPEN_FIELD_NUMBER: _builtins.int
+    OVERDUE_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    at_unix_nanos: _builtins.int
+    total: _builtins.int
+    """Before the limit."""
+    open: _builtins.int
+    """Forecasts whose Needs are neither met nor gone yet."""
+    overdue: _builtins.int
+    """Those of them that wait for longer than their p95."""
+    samples: _builtins.int
+    """Durations the forecasts are drawn from."""
+    @_builtins.property
+    def forecasts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Forecast]: ...
+    @_builtins.property
+    def reliability(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reliability]:
+        """Of all, then of each path that has any."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        forecasts: _abc.Iterable[Global___Forecast] | None = ...,
+        total: _builtins.int = ...,
+        reliability: _abc.Iterable[Global___Reliability] | None = ...,
+        open: _builtins.int = ...,
+        overdue: _builtins.int = ...,
+        samples: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cycle", b"cycle", "forecasts", b"forecasts", "open", b"open", "overdue", b"overdue", "reliability", b"reliability", "samples", b"samples", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetForecastsResponse: _TypeAlias = GetForecastsResponse  # noqa: Y015
+
+@_typing.final
+class Forecast(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEED_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    BASIS_FIELD_NUMBER: _builtins.int
+    P50_FIELD_NUMBER: _builtins.int
+    P80_FIELD_NUMBER: _builtins.int
+    P95_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    OF_KIND_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """Of which it was made."""
+    at_unix_nanos: _builtins.int
+    path: Global___ForecastPath.ValueType
+    basis: _builtins.str
+    """What it rests on; without a time: what it waits for, or what is missing."""
+    p50: _builtins.float
+    p80: _builtins.float
+    p95: _builtins.float
+    @_builtins.property
+    def need(self) -> _common_pb2.NeedRef: ...
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ForecastStep]: ...
+    @_builtins.property
+    def of_kind(self) -> Global___Reliability:
+        """How good forecasts of this path have been."""
+
+    def __init__(
+        self,
+        *,
+        need: _common_pb2.NeedRef | None = ...,
+        cycle: _builtins.int = ...,
+        at_unix_nanos: _builtins.int = ...,
+        path: Global___ForecastPath.ValueType = ...,
+        basis: _builtins.str = ...,
+        p50: _builtins.float = ...,
+        p80: _builtins.float = ...,
+        p95: _builtins.float = ...,
+        steps: _abc.Iterable[Global___ForecastStep] | None = ...,
+        of_kind: Global___Reliability | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known_p50", b"known_p50", "known_p80", b"known_p80", "known_p95", b"known_p95", "need", b"need", "of_kind", b"of_kind", "p50", b"p50", "p80", b"p80", "p95", b"p95"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "basis", b"basis", "cycle", b"cycle", "known_p50", b"known_p50", "known_p80", b"known_p80", "known_p95", b"known_p95", "need", b"need", "of_kind", b"of_kind", "p50", b"p50", "p80", b"p80", "p95", b"p95", "path", b"path", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_known_p50: _TypeAlias = _typing.Literal["p50"]  # noqa: Y015
+    _WhichOneofArgType_known_p50: _TypeAlias = _typing.Literal["known_p50", b"known_p50"]  # noqa: Y015
+    _WhichOneofReturnType_known_p80: _TypeAlias = _typing.Literal["p80"]  # noqa: Y015
+    _WhichOneofArgType_known_p80: _TypeAlias = _typing.Literal["known_p80", b"known_p80"]  # noqa: Y015
+    _WhichOneofReturnType_known_p95: _TypeAlias = _typing.Literal["p95"]  # noqa: Y015
+    _WhichOneofArgType_known_p95: _TypeAlias = _typing.Literal["known_p95", b"known_p95"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_p50) -> _WhichOneofReturnType_known_p50 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_p80) -> _WhichOneofReturnType_known_p80 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_p95) -> _WhichOneofReturnType_known_p95 | None: ...
+
+Global___Forecast: _TypeAlias = Forecast  # noqa: Y015
+
+@_typing.final
+class ForecastStep(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    OFFERING_FIELD_NUMBER: _builtins.int
+    TYPICAL_SECONDS_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """order, create, configure, join, drain or probe."""
+    machines: _builtins.int
+    offering: _builtins.str
+    """provider/type/zone/capacityType; of a journal with * for the provider."""
+    typical_seconds: _builtins.float
+    """Median, in seconds."""
+    samples: _builtins.int
+    """Machines it was seen of; 0: it is assumed."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        machines: _builtins.int = ...,
+        offering: _builtins.str = ...,
+        typical_seconds: _builtins.float = ...,
+        samples: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "name", b"name", "offering", b"offering", "samples", b"samples", "typical_seconds", b"typical_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForecastStep: _TypeAlias = ForecastStep  # noqa: Y015
+
+@_typing.final
+class Reliability(_message.Message):
+    """The share of the last forecasts that was met by what was forecast; absent: none has ended yet."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    OUTCOMES_FIELD_NUMBER: _builtins.int
+    BY_P50_FIELD_NUMBER: _builtins.int
+    BY_P80_FIELD_NUMBER: _builtins.int
+    BY_P95_FIELD_NUMBER: _builtins.int
+    POORLY_CALIBRATED_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """A path, or `all`."""
+    outcomes: _builtins.int
+    by_p50: _builtins.float
+    by_p80: _builtins.float
+    by_p95: _builtins.float
+    poorly_calibrated: _builtins.bool
+    """Of at least 50, one share is more than 10 points off."""
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        outcomes: _builtins.int = ...,
+        by_p50: _builtins.float = ...,
+        by_p80: _builtins.float = ...,
+        by_p95: _builtins.float = ...,
+        poorly_calibrated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["by_p50", b"by_p50", "by_p80", b"by_p80", "by_p95", b"by_p95", "known_by_p50", b"known_by_p50", "known_by_p80", b"known_by_p80", "known_by_p95", b"known_by_p95"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by_p50", b"by_p50", "by_p80", b"by_p80", "by_p95", b"by_p95", "kind", b"kind", "known_by_p50", b"known_by_p50", "known_by_p80", b"known_by_p80", "known_by_p95", b"known_by_p95", "outcomes", b"outcomes", "poorly_calibrated", b"poorly_calibrated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_known_by_p50: _TypeAlias = _typing.Literal["by_p50"]  # noqa: Y015
+    _WhichOneofArgType_known_by_p50: _TypeAlias = _typing.Literal["known_by_p50", b"known_by_p50"]  # noqa: Y015
+    _WhichOneofReturnType_known_by_p80: _TypeAlias = _typing.Literal["by_p80"]  # noqa: Y015
+    _WhichOneofArgType_known_by_p80: _TypeAlias = _typing.Literal["known_by_p80", b"known_by_p80"]  # noqa: Y015
+    _WhichOneofReturnType_known_by_p95: _TypeAlias = _typing.Literal["by_p95"]  # noqa: Y015
+    _WhichOneofArgType_known_by_p95: _TypeAlias = _typing.Literal["known_by_p95", b"known_by_p95"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_by_p50) -> _WhichOneofReturnType_known_by_p50 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_by_p80) -> _WhichOneofReturnType_known_by_p80 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known_by_p95) -> _WhichOneofReturnType_known_by_p95 | None: ...
+
+Global___Reliability: _TypeAlias = Reliability  # noqa: Y015
 
 @_typing.final
 class VerifierPolicy(_message.Message):

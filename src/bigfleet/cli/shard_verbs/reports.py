@@ -11,6 +11,7 @@ from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs import verifier_report
 from bigfleet.cli.shard_verbs.cost_report import cost
+from bigfleet.cli.shard_verbs.eta_report import eta
 from bigfleet.cli.shard_verbs.invoices_report import invoices
 from bigfleet.cli.shard_verbs.isolated_report import isolated
 from bigfleet.cli.shard_verbs.recorded_lists import (
@@ -51,6 +52,7 @@ def reports() -> None:
       bigfleet reports cost --by team
       bigfleet reports isolated --journal data/journal
       bigfleet reports regret
+      bigfleet reports eta --fleet fleet.yaml
     """
 
 
@@ -59,6 +61,7 @@ reports.add_command(thrash)
 reports.add_command(invoices)
 reports.add_command(cost)
 reports.add_command(regret)
+reports.add_command(eta)
 
 
 @reports.command(short_help="Machines and shortfalls of every shard.")
