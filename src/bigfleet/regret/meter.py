@@ -17,7 +17,7 @@ from bigfleet.model.regret import (
 )
 from bigfleet.model.resources import Resources
 from bigfleet.regret.classes import FleetClasses, classes_of
-from bigfleet.regret.programs import ROUNDING, Programs
+from bigfleet.regret.programs import Programs
 from bigfleet.regret.solver import NoSolver, NotSolved, Solution, solved
 
 TIME_LIMIT_SECONDS = 10.0
@@ -81,11 +81,13 @@ def _uncovered(
     greedy = [programs.greedy_share(level) for level in range(levels)]
     if not any(greedy):
         return np.zeros(fleet.uncovered.shape), 0.0
+    found = np.zeros(fleet.uncovered.shape)
     held: list[float] = []
-    took, last, better = 0.0, np.zeros(0), False
-    lowest = max(level for level in range(levels) if greedy[level] > 0)
+    took = 0.0
+    first = min(level for level in range(levels) if greedy[level] > 0)
     for level in range(levels):
-        if not better and (greedy[level] <= 0 or level > lowest) and len(last) == 0:
+        if level < first:
+            # Nothing can be better than the cycle, which covers it.
             held.append(0.0)
             continue
         if seconds - took <= 0:
@@ -94,11 +96,10 @@ def _uncovered(
         took += best.seconds
         if not best.is_optimal:
             return None, took
-        last = best.values
-        least = min(max(best.lower_bound, 0.0), greedy[level]) if not better else best.lower_bound
-        better = better or least < greedy[level] - ROUNDING
-        held.append(max(least, 0.0))
-    return programs.lacking(last), took
+        found[level] = programs.lacking(best.values, level)
+        # What was attained: the bound may be lower by the solver's tolerance, and out of reach.
+        held.append(programs.share_lacking(best.values, level))
+    return found, took
 
 
 def _by_class(fleet: FleetClasses, bound: Floats | None) -> tuple[UncoveredDemand, ...]:

@@ -16,6 +16,9 @@ from bigfleet.regret.classes import FleetClasses
 
 #: A dimension of which less is missing than this share of the level's demand is covered.
 ROUNDING = 1e-9
+#: As much more than a program found may stay uncovered in the next one, as a share of the demand:
+#: ten times a solver's tolerance, else what one program found is infeasible in another.
+SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Programs:
         demand = np.zeros(fleet.uncovered.shape)
         lacking = (level, self._lack_dimension)
         np.add.at(demand, lacking, self._asked * self._size)
+        self._demand = demand
         self._level_of_lack = level
         #: Of each lack, one size of it as a share of what its level asks for.
         self._share = self._size / demand[lacking]
@@ -91,8 +95,8 @@ class Programs:
         return float(self.uncovered[level].sum())
 
     def coverage(self, level: int, held: Sequence[float]) -> LinearProgram:
-        """The least that can stay uncovered of a level, where no higher one has more uncovered than
-        `held` says."""
+        """The least that can stay uncovered of a level, where no higher one has noticeably more
+        uncovered than `held` says."""
         limits = [self._uncovered_at_most(at, most) for at, most in enumerate(held)]
         cost = np.where(self._level_of_lack == level, self._share, 0.0)
         machines = self._fleet.machines[self.pair_class].astype(np.float64)
@@ -133,11 +137,19 @@ class Programs:
         found[place] = self._fleet.claims
         return found
 
-    def lacking(self, solution: Floats) -> Floats:
-        """What a solution leaves uncovered, by level and dimension, in units."""
-        found = np.zeros(self._fleet.uncovered.shape)
+    def share_lacking(self, solution: Floats, level: int) -> float:
+        """Uncovered in a solution, as `greedy_share` counts it."""
+        of_level = self._level_of_lack == level
+        lacks = np.maximum(solution[self.pairs :], 0.0)
+        return float((lacks * self._share)[of_level].sum())
+
+    def lacking(self, solution: Floats, level: int) -> Floats:
+        """What a solution leaves uncovered of a level, by dimension, in units."""
+        of_level = self._level_of_lack == level
         lacks = np.maximum(solution[self.pairs :], 0.0) * self._size
-        np.add.at(found, (self._level_of_lack, self._lack_dimension), lacks)
+        found = np.zeros(len(self._fleet.dimensions))
+        np.add.at(found, self._lack_dimension[of_level], lacks[of_level])
+        found[found <= SLACK * self._demand[level]] = 0.0
         return found
 
     def _supply(self) -> Rows:
@@ -199,5 +211,5 @@ class Programs:
     def _uncovered_at_most(self, level: int, most: float) -> Rows:
         lacks = np.flatnonzero(self._level_of_lack == level)
         row = np.zeros(len(lacks), np.int64)
-        none, limit = np.full(1, -np.inf), np.full(1, most + ROUNDING)
+        none, limit = np.full(1, -np.inf), np.full(1, most + SLACK)
         return Rows(row, self.pairs + lacks, self._share[lacks], none, limit)
