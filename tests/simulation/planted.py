@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from bigfleet.coordinator.membership import handovers
 from bigfleet.engine import arrays, preemption, release, reservations
 from bigfleet.engine import decide as engine
 from bigfleet.model.machines import MachineState
@@ -114,6 +115,13 @@ class Bug:
 
 def calls_are_not_fenced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(decisions, "is_stale", lambda token, mark: False)
+
+
+def a_zone_is_given_away_before_its_holder_lets_go(patch: pytest.MonkeyPatch) -> None:
+    honest = handovers.hand_over
+    patch.setattr(
+        handovers, "hand_over", lambda draft, pair, to, holders: honest(draft, pair, to, ())
+    )
 
 
 def a_bound_machine_is_bound_again(patch: pytest.MonkeyPatch) -> None:
@@ -224,6 +232,18 @@ def lists_are_believed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ListGuard, "_suspicious", lambda self, missing, rails: False)
 
 
+#: Two shards with a zone each, and a third zone that changes hands while its holder hears nothing.
+HANDED_OVER = (
+    CONTENDED.replace("zones: [a, b], ", "zones: [a, b, c], ")
+    .replace(
+        "clusters: [{id: shop}, {id: batch}]", "clusters: [{id: shop}, {id: batch, zones: [b]}]"
+    )
+    .replace("name: contended", "name: handed-over\nshards: 2\nowners: {c: shard-1}")
+)
+UNHEARD = """events: [{at: 40s, do: move-zone, zone: c, shard: shard-0}]
+faults:
+  - {from: 42s, for: 25s, do: partition, between: [shard/shard-1, coordinator/coordinator-0]}
+"""
 SETTLES = "settle: 1700s\nduration: 1800s\ncycle: 5s\n"
 _TO_PROVIDER = "from: 1s, for: 190s, between: [shard/shard-0, provider/sim]"
 OLD_CALLS = f"""faults:
@@ -240,6 +260,7 @@ OLD_LISTS = "chaos: {perMinute: 20, do: [kill, list-stale], lasting: [5s, 20s], 
 LONG = CONTENDED.replace("duration: 120s\n", "")
 BUGS = (
     Bug("one-actor", calls_are_not_fenced, OLD_CALLS, QUICK),
+    Bug("one-owner", a_zone_is_given_away_before_its_holder_lets_go, UNHEARD, HANDED_OVER),
     Bug("bound-once", a_bound_machine_is_bound_again, OLD_LISTS, seed=3),
     Bug("first-rollup", every_cluster_counts_as_reported, UNSEEN),
     Bug("grace", a_drain_goes_to_the_provider_at_once, CHAOS, seed=2),

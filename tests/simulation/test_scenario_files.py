@@ -27,7 +27,11 @@ def problems_of(text: str) -> str:
     [
         ("durations: 5m", "durations: unknown key; did you mean duration?"),
         ("seed: -1", "seed: -1: write a whole number from 0"),
-        ("shards: 2", "shards: 2: this version simulates one shard; leave the key out"),
+        ("shards: 11", "shards: 11: write a whole number from 1 to 10"),
+        ("shards: 2\nowners: {c: shard-0}", "owners.c: unknown key"),
+        ("shards: 2\nowners: {a: shard-2}", 'owners.a: "shard-2": did you mean'),
+        ("events: [{at: 1s, do: move-zone, zone: a, shard: shard-0}]", "there is one shard"),
+        ("faults: [{do: kill, process: coordinator/coordinator-0}]", "faults[0].process"),
         ("archetypes: []", "archetypes: not simulated in this version; write each workload"),
         ("buffers: []", "buffers: not simulated in this version; write a workload of a low"),
         ("provisioningRequests: []", "provisioningRequests: not simulated in this version"),

@@ -10,6 +10,7 @@ import pytest
 from bigfleet.simulation.scenario_file import load_scenario
 from bigfleet.simulation.simulator import Simulator
 from tests.architecture.tree import ROOT
+from tests.simulation.planted import HANDED_OVER
 from tests.simulation.scenarios import SHIPPED, SMALL, lines_of, run
 
 DIGEST = """
@@ -45,7 +46,7 @@ def test_the_same_seed_gives_the_same_run_and_journal_whatever_the_hash_seed() -
     for hash_seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", DIGEST],
-            input=(SMALL + CHAOS).encode(),
+            input=(HANDED_OVER + CHAOS).encode(),
             capture_output=True,
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": hash_seed},

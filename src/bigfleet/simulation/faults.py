@@ -38,6 +38,10 @@ EVENTS: Mapping[str, Deed] = {
             "workload": Argument("workload", ""),
         },
     ),
+    "move-zone": Deed(
+        "Another shard is to own the machines of a zone.",
+        {"zone": Argument("zone"), "shard": Argument("shard")},
+    ),
     "pause": Deed("A shard starts nothing.", {"shard": Argument("shard", "")}),
     "resume": Deed("It goes on.", {"shard": Argument("shard", "")}),
     "restart": Deed("A process ends and starts again.", {"process": Argument("process")}),

@@ -5,6 +5,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bigfleet.provider.sim.world.verbs import command_of_mapping
+from bigfleet.simulation.coordinator import END as COORDINATOR
 from bigfleet.simulation.expressions import Sentence
 from bigfleet.simulation.faults import PROVIDER_VERBS
 from bigfleet.simulation.scenario import PROVIDER, Chaos, Happening, Scenario
@@ -63,6 +64,9 @@ class Happenings:
                 factor = given["scale"]
                 assert isinstance(factor, float | int)
                 sim.scale(str(given["workload"]), str(given["cluster"]), float(factor))
+            case "move-zone":
+                assert sim.coordinator is not None, "the file is refused"
+                sim.coordinator.move_zone(str(given["zone"]), str(given["shard"]))
             case "pause" | "resume":
                 text = "the scenario pauses it" if happening.do == "pause" else None
                 for name in self._shards_named(str(given["shard"])):
@@ -175,6 +179,11 @@ class Happenings:
                 if line.is_up:
                     line.kill()
                 return lambda: None if line.is_up else line.restart()
+            case "coordinator":
+                coordinator = sim.coordinator
+                assert coordinator is not None, "the file is refused"
+                coordinator.kill()
+                return lambda: None if coordinator.is_up else coordinator.restart()
             case _:
                 sim.provider.is_up = False
                 return lambda: setattr(sim.provider, "is_up", True)
@@ -199,13 +208,13 @@ def _drawn_arguments(do: str, scenario: Scenario, chance: Random) -> Mapping[str
     cluster, zone = chance.choice(clusters), chance.choice(_zones(scenario))
     match do:
         case "kill":
+            coordinators = (COORDINATOR,) if scenario.shards > 1 else ()
             process = chance.choice(
-                (f"shard/{shard}", f"operator/{cluster}", f"provider/{PROVIDER}")
+                (f"shard/{shard}", f"operator/{cluster}", f"provider/{PROVIDER}", *coordinators)
             )
             return {"process": process, "disk": "lost" if chance.random() < 0.2 else "kept"}
         case "partition" | "delay" | "drop" | "duplicate" | "reorder":
-            other = chance.choice((f"operator/{cluster}", f"provider/{PROVIDER}"))
-            ends = (other, f"shard/{shard}")
+            ends = _drawn_ends(scenario, cluster, shard, chance)
             if do in ("drop", "duplicate"):
                 return {"between": ends, "probability": round(chance.uniform(0.05, 0.9), 3)}
             return {"between": ends, "seconds": round(chance.uniform(0.1, 20.0), 3)}
@@ -227,6 +236,15 @@ def _drawn_arguments(do: str, scenario: Scenario, chance: Random) -> Mapping[str
             return {"zone": zone}
         case _:
             return {}
+
+
+def _drawn_ends(scenario: Scenario, cluster: str, shard: str, chance: Random) -> tuple[str, str]:
+    """A cluster and its shard, or a shard and what it calls."""
+    others = (f"operator/{cluster}", f"provider/{PROVIDER}")
+    other = chance.choice((*others, COORDINATOR) if scenario.shards > 1 else others)
+    if other == others[0]:
+        return other, f"shard/{scenario.shard_of_cluster[cluster]}"
+    return other, f"shard/{shard}"
 
 
 def _zones(scenario: Scenario) -> list[str]:

@@ -27,6 +27,7 @@ from bigfleet.simulation.shard import DecidedAction, SimulatedShard
 
 LAWS: Mapping[str, str] = {
     "one-actor": "No call of an older life, or an older call, is carried out after a newer one.",
+    "one-owner": "No machine is two shards' at a time, and only its shard acts on it.",
     "bound-once": "A machine that serves a cluster is not bound to another.",
     "owned-stays": "Owned metal is never deleted.",
     "first-rollup": "No machine of a cluster is reclaimed before this life has its roll-up.",
@@ -134,6 +135,10 @@ class Laws:
         life = self._world.shards.get(token.shard_id)
         if life is not None and token.epoch > life.epoch:
             self._broken("one-actor", f"{machine}: life {token.epoch} has not begun")
+        for other in self._world.shards.values():
+            if other.name != token.shard_id and other.state.parts.reconciler.is_owned(machine):
+                text = f"{machine} is {other.name}'s, and {token.shard_id} acts on it"
+                self._broken("one-owner", text)
         if before is None:
             return
         if isinstance(call, ConfigureCall) and before.record.cluster:
@@ -246,6 +251,7 @@ class Laws:
 
     def look(self) -> None:
         wrong: dict[str, tuple[Instant, str, str]] = {}
+        self._check_owners()
         self._check_conservation()
         self._check_met()
         self._check_kept()
@@ -275,6 +281,15 @@ class Laws:
                 self._broken(law, f"{text}, for {(now - since[what]) / SECOND:.0f} s")
                 since[what] = now
         self._wrong_since = since
+
+    def _check_owners(self) -> None:
+        shards = self._world.shards.values()
+        if len(shards) < 2:
+            return
+        for entry in self._world.provider.entries():
+            owners = [s.name for s in shards if s.state.parts.reconciler.is_owned(entry.id)]
+            if len(owners) > 1:
+                self._broken("one-owner", f"{entry.id} is owned by {' and '.join(owners)}")
 
     def _check_kept(self) -> None:
         """The Node goes after its machine, whatever becomes of shards, operators and lines."""

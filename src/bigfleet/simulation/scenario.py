@@ -88,6 +88,10 @@ class Scenario:
     workloads: tuple[WorkloadPlan, ...]
     settings: ShardSettings
     shards: int = 1
+    #: The shard that owns the machines of each zone.
+    owner_of_zone: Mapping[str, str] = field(default_factory=dict)
+    #: The shard that serves each cluster.
+    shard_of_cluster: Mapping[str, str] = field(default_factory=dict)
     events: tuple[Happening, ...] = ()
     faults: tuple[Happening, ...] = ()
     chaos: Chaos | None = None

@@ -25,6 +25,7 @@ from bigfleet.provider.sim.world.distributions import (
 from bigfleet.provider.sim.world.offerings import KINDS, STEPS
 from bigfleet.provider.sim.world.verbs import BadCommand, command_of_mapping
 from bigfleet.shard.settings import ShardSettings
+from bigfleet.simulation.coordinator import END as COORDINATOR
 from bigfleet.simulation.expressions import (
     BadExpression,
     Sentence,
@@ -56,11 +57,12 @@ from bigfleet.simulation.workload_records import WorkloadReader, length_of
 
 _KEYS = frozenset(
     "version kind name seed duration cycle fleet provider shards clusters workloads settings events"
-    " faults chaos assertions settle story".split()
+    " faults chaos assertions settle story owners".split()
 )
 _PROVIDER_KEYS = frozenset({"latency", "failureRate", "interruptions", "notice"})
 _WHEN = ("always", "never", "final", "within", "at")
 _ASSERTION_KEYS = frozenset({"name", "expect", "of", "except", *_WHEN})
+MOST_SHARDS = 10
 _STARTS_AS = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
@@ -94,6 +96,7 @@ class _Reader:
         self._workloads: tuple[str, ...] = ()
         self._zones: tuple[str, ...] = ()
         self._shards = 1
+        self._shard_of_cluster: dict[str, str] = {}
         #: No event and no fault reaches beyond its own end.
         self._duration = self._faults_end = 0.0
 
@@ -108,8 +111,7 @@ class _Reader:
         if root.raw.get("kind") != "Scenario":
             root.refuse("kind", "write kind: Scenario")
         supply = self._supply()
-        if root.raw.get("shards", 1) != 1:
-            root.refuse("shards", "this version simulates one shard; leave the key out")
+        self._shards = root.whole("shards", 1, 1, MOST_SHARDS)
         self._clusters = dict(self._cluster_records())
         if not self._clusters:
             root.miss("clusters", "write a list like [{id: shop}]")
@@ -129,6 +131,8 @@ class _Reader:
             plans,
             self._settings(),
             self._shards,
+            self._owners(),
+            self._shard_of_cluster,
             (*events, *self._story()),
             tuple(self._faults()),
             self._chaos(),
@@ -197,8 +201,10 @@ class _Reader:
     def _cluster_records(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         known: set[str] = set()
         for record in self._root.records("clusters"):
-            record.check_keys(frozenset({"id", "zones"}))
+            record.check_keys(frozenset({"id", "zones", "shard"}))
             name = record.text("id", required="name the cluster", why_not=why_not_cluster_id)
+            turn = self._shard_names[len(known) % self._shards]
+            self._shard_of_cluster[name] = self._one_of(record, "shard", self._shard_names) or turn
             if name in known:
                 record.refuse("id", "another cluster has this id")
             known.add(name)
@@ -207,6 +213,16 @@ class _Reader:
                 if zone not in self._zones:
                     record.complaints.add_choice((*record.path, "zones", place), zone, self._zones)
             yield name, zones
+
+    def _owners(self) -> Mapping[str, str]:
+        """Zones are dealt to the shards in turn, but for those that `owners` names."""
+        record = self._root.record("owners")
+        record.check_keys(frozenset(self._zones))
+        owners = {}
+        for number, zone in enumerate(self._zones):
+            named = self._one_of(record, zone, self._shard_names) if zone in record.raw else ""
+            owners[zone] = named or self._shard_names[number % self._shards]
+        return owners
 
     def _plans(self) -> Iterator[WorkloadPlan]:
         reader, known = WorkloadReader(self._clusters, self._folder), set()
@@ -235,6 +251,8 @@ class _Reader:
     def _events(self) -> Iterator[Happening]:
         for record in self._root.records("events"):
             do = self._deed(record, {**EVENTS, **_AS_EVENTS})
+            if do == "move-zone" and self._shards == 1:
+                record.refuse("do", "there is one shard; write shards: 2")
             at, name = self._moment(record, "at"), record.text("name")
             taken = frozenset({"at", "do", "name"})
             if do in EVENTS:
@@ -346,6 +364,7 @@ class _Reader:
             *(f"operator/{each}" for each in self._clusters),
             *(f"shard/{each}" for each in self._shard_names),
             f"provider/{PROVIDER}",
+            *([COORDINATOR] if self._shards > 1 else []),
         )
         if value not in known:
             record.complaints.add_choice((*record.path, name), value, known)

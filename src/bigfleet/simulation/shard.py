@@ -58,6 +58,8 @@ from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
+from bigfleet.simulation.coordinator import SimulatedCoordinator
+from bigfleet.simulation.coordinator_line import CoordinatorLine
 from bigfleet.simulation.disk import Disk
 from bigfleet.simulation.network import Network, Stream
 from bigfleet.simulation.provider import SimulatedProvider
@@ -112,6 +114,8 @@ class ShardContext:
     providers: Mapping[str, SimulatedProvider]
     watcher: ShardWatcher
     chance: Random
+    #: None: it is the only shard, and everything is its own.
+    coordinator: SimulatedCoordinator | None = None
 
 
 @dataclass(slots=True)
@@ -150,7 +154,8 @@ class SimulatedShard:
         self.reported: set[str] = set()
         now = self._schedule.now()
         kept = disk.rows.get(COORDINATION, {}).get(OWNERSHIP)
-        owned = ownership_of(self.name, kept)[0] if kept is not None else Ownership(self.name)
+        alone = context.coordinator is None
+        owned = Ownership(self.name) if alone else ownership_of(self.name, kept)[0]
         addresses = {name: f"{name}:9000" for name in context.providers}
         start = ShardStart(settings, disk.epoch, addresses, self._new_id, now, disk, owned)
         self.state = ShardState(start, version="simulated")
@@ -165,12 +170,19 @@ class SimulatedShard:
             self._list_when_due(provider)
         self._later(self._context.chance.uniform(0, _TICK_SECONDS), self._tick)
         self._plan_cycle(now)
+        self._coordinator_line: CoordinatorLine | None = None
+        if context.coordinator is not None:
+            self._coordinator_line = CoordinatorLine(
+                self.state, self.outlet, disk, context.network, context.coordinator, context.chance
+            )
 
     # -- life ------------------------------------------------------------------------------------
 
     def crash(self) -> None:
         """The process is gone; what it had asked of others arrives all the same."""
         self.alive = False
+        if self._coordinator_line is not None:
+            self._coordinator_line.crash()
         for session in [*self._sessions.values(), *self._admitted]:
             session.stream.close(self.end)
         if self.journal is not None:

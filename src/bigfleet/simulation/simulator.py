@@ -23,6 +23,8 @@ from bigfleet.shard.instructions import CallProvider, GetCall
 from bigfleet.sim.cluster import Cluster
 from bigfleet.sim.workloads import Workload
 from bigfleet.simulation.clusters import OperatorLine
+from bigfleet.simulation.coordinator import END as COORDINATOR
+from bigfleet.simulation.coordinator import SimulatedCoordinator
 from bigfleet.simulation.curves import Level, levels
 from bigfleet.simulation.disk import Disk
 from bigfleet.simulation.figures import Figures
@@ -92,17 +94,25 @@ class Simulator:
         self._settings = replace(scenario.settings, provider_addr=(f"{PROVIDER}={PROVIDER}:9000",))
         substrate = substrate_of(scenario.supply, seed, self.schedule.start)
         self._provider = SimulatedProvider(PROVIDER, substrate, self.schedule, self._carried_out)
+        self.coordinator: SimulatedCoordinator | None = None
+        if scenario.shards > 1:
+            self.coordinator = SimulatedCoordinator(self.schedule, scenario.owner_of_zone)
+            self._settings = replace(
+                self._settings, coordinator_addr=(COORDINATOR,), ownership="assigned"
+            )
         self._disks = {f"shard-{n}": Disk(self.schedule) for n in range(scenario.shards)}
         self._shards: dict[str, SimulatedShard] = {}
         self._cycles = 0
+        #: By shard, how many machines it last had while Lists were true.
+        self._machines_of: dict[str, int] = {}
         for name in self._disks:
             self.start_shard(name)
         self._clusters = {
             name: OperatorLine(
-                Cluster(name), "shard-0", self._finder("shard-0"), self.network,
+                Cluster(name), shard, self._finder(shard), self.network,
                 Random(f"{seed}/operator/{name}"),
             )
-            for name in scenario.clusters
+            for name, shard in scenario.shard_of_cluster.items()
         }  # fmt: skip
         #: Times the usual units, by workload.
         self._scale: dict[str, float] = {}
@@ -146,12 +156,13 @@ class Simulator:
         return not quiet or self.network.is_troubled(*ends)
 
     def is_wrong_list_believed(self) -> bool:
-        """A List without machines is held for a while where there are enough to tell."""
+        """A List without machines is held for a while where a shard has enough to tell."""
         provider, rails = self._provider, self._settings.rails
         lies = provider.substrate.answers.wrong
         if not lies:
             return provider.lied_until > 0 and self.now - provider.lied_until < _LIE_FELT
-        held = rails.list_guard and len(provider.entries()) >= rails.list_guard_min
+        fewest = min(self._machines_of.values(), default=0)
+        held = rails.list_guard and fewest >= rails.list_guard_min
         recent = self.now - provider.lying_since < rails.list_guard_min_hold * SECOND
         return not (held and recent and all(lie.how == "empty" for lie in lies))
 
@@ -162,6 +173,7 @@ class Simulator:
         every = max(1, round(scenario.duration / _PLOT_POINTS))
         for second in range(1, int(scenario.duration) + 1):
             schedule.run_until(schedule.start + second * SECOND, _nothing)
+            self._count_machines()
             self.figures.sample(second, kept=second % every == 0)
             self.laws.look()
             self.judge.look(float(second))
@@ -180,6 +192,12 @@ class Simulator:
             self.figures,
             tuple(self.happenings.told),
         )
+
+    def _count_machines(self) -> None:
+        """What each shard's rails compare the next List with."""
+        if not self._provider.substrate.answers.wrong:
+            for name, shard in self._shards.items():
+                self._machines_of[name] = len(set(shard.state.parts.machines.ids()))
 
     def _end(self) -> None:
         if self.scenario.settles_at is not None:
@@ -226,6 +244,7 @@ class Simulator:
             {PROVIDER: self._provider},
             self,
             Random(f"{self.seed}/{name}/{disk.epoch}"),
+            self.coordinator,
         )
         self.note(f"{name} starts its life {disk.epoch}")
         self._shards[name] = SimulatedShard(settings, disk, context, self._journal_of(name))
