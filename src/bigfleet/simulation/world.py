@@ -93,4 +93,4 @@ def _place(substrate: Substrate, machine: Machine, pool: SimPool) -> None:
     substrate.supply.slots[machine.id] = pool.slots[machine.id] = slot
     if machine.state is MachineState.IDLE or pool.offering.owned:
         make_host(substrate, slot)
-        substrate.supply.count(pool, +1)
+        substrate.count(pool, +1)

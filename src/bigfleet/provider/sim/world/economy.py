@@ -56,15 +56,17 @@ def priced(substrate: Substrate, pool: SimPool, out: list[Instruction]) -> None:
     if substrate.rules.couple and is_spot(pool):
         pool.probability = pool.market.coupled(pool.offering.interruption_probability)
         set_risk(substrate, pool)
+    pool.bill.settle(substrate.now, pool.hosts, pool.price)
     pool.version += 1
     substrate.note(pool.name, "price", price=pool.price, probability=pool.probability)
     out.append(Reprice(pool.name))
 
 
-def adopt_price(pool: SimPool, price: float) -> None:
+def adopt_price(substrate: Substrate, pool: SimPool, price: float) -> None:
     """A walk goes on from where it was before the restart."""
     if is_spot(pool) and pool.market.walking and price != pool.price:
         pool.market.set_price(price)
+        pool.bill.settle(substrate.now, pool.hosts, pool.price)
         pool.version += 1
 
 
@@ -117,7 +119,7 @@ def new_substrate(rules: Rules, offerings: Iterable[SimOffering]) -> Substrate:
 def add_offering(substrate: Substrate, offering: SimOffering) -> list[Slot]:
     """The new slots; owned ones have their host, seeded ones serve their cluster."""
     known = set(substrate.supply.pools)
-    added = substrate.supply.add(offering)
+    added = substrate.supply.add(offering, substrate.now)
     for number, slot in enumerate(added):
         if number < offering.bound:
             cluster = f"cluster-{number % offering.clusters}"
@@ -126,7 +128,7 @@ def add_offering(substrate: Substrate, offering: SimOffering) -> list[Slot]:
         elif offering.owned:
             make_host(substrate, slot)
         if slot.host is not None:
-            substrate.supply.count(slot.pool, +1)
+            substrate.count(slot.pool, +1)
     for name in substrate.supply.pools.keys() - known:
         open_pool(substrate, substrate.supply.pools[name])
     return added

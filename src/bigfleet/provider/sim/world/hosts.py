@@ -151,7 +151,7 @@ def end_host(
         return
     slot.host = None
     substrate.agenda.drop("end", slot.id)
-    substrate.supply.count(slot.pool, -1)
+    substrate.count(slot.pool, -1)
     substrate.note(slot.id, "host.ended", host=host.ref, reason=reason, text=text)
     _fail_work(substrate, slot, text, out)
     if not silent:
@@ -174,13 +174,13 @@ def adopt(substrate: Substrate, slot: Slot, ref: str, cluster: str) -> None:
         return
     if host is not None:
         substrate.agenda.drop("end", slot.id)
-        substrate.supply.count(slot.pool, -1)
+        substrate.count(slot.pool, -1)
         slot.host = None
     if ref:
         slot.generation = _generation_of(substrate, slot, ref)
         slot.host = HostLife(ref, substrate.now, cluster=cluster)
         slot.host.ready_at = substrate.now if cluster else None
-        substrate.supply.count(slot.pool, +1)
+        substrate.count(slot.pool, +1)
         enrol(substrate, slot)
         substrate.note(slot.id, "host.adopted", host=ref)
 
@@ -202,7 +202,7 @@ def _fail_work(substrate: Substrate, slot: Slot, text: str, out: list[Instructio
     del substrate.work[work.step, work.operation]
     substrate.agenda.drop("work", work.step, work.operation)
     if work.reserves:
-        substrate.supply.count(slot.pool, -1)
+        substrate.count(slot.pool, -1)
     out.append(Refuse(work.step, work.operation, slot.id, Failure.GONE, text))
 
 

@@ -36,7 +36,7 @@ def state_report(substrate: Substrate, what: str = "") -> Mapping[str, object]:
         "machines": dict(
             sorted(Counter(map(substrate.state_of, substrate.supply.slots.values())).items())
         ),
-        "pools": [_pool(pool) for _, pool in sorted(substrate.supply.pools.items())],
+        "pools": [_pool(substrate, pool) for _, pool in sorted(substrate.supply.pools.items())],
         "quotas": {
             region: {
                 "hosts": substrate.supply.hosts_of_region.get(region, 0),
@@ -51,7 +51,7 @@ def state_report(substrate: Substrate, what: str = "") -> Mapping[str, object]:
     }
 
 
-def _pool(pool: SimPool) -> dict[str, object]:
+def _pool(substrate: Substrate, pool: SimPool) -> dict[str, object]:
     return {
         "pool": pool.name,
         "region": pool.offering.region,
@@ -60,6 +60,7 @@ def _pool(pool: SimPool) -> dict[str, object]:
         "stock": str(pool.stock),
         "price": pool.price,
         "probability": pool.probability,
+        "billed": round(substrate.billed(pool), 4),
     }
 
 

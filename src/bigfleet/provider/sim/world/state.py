@@ -14,7 +14,7 @@ from bigfleet.provider.sim.world.answers import AnswerFaults
 from bigfleet.provider.sim.world.distributions import SECOND, Distribution, Draws, distribution_of
 from bigfleet.provider.sim.world.events import Command, Failure, LoggedEvent, Step
 from bigfleet.provider.sim.world.faults import Faults
-from bigfleet.provider.sim.world.supply import Slot, Supply
+from bigfleet.provider.sim.world.supply import SimPool, Slot, Supply
 
 Key = tuple[str, ...]
 _SLACK = 64
@@ -194,6 +194,15 @@ class Substrate:
     describe_shares: list[float] = field(default_factory=list)
     #: What happened since the driver last looked.
     notes: list[LoggedEvent] = field(default_factory=list)
+
+    def count(self, pool: SimPool, change: int) -> None:
+        """Hosts of a pool that exist or are being made."""
+        self.supply.count(pool, change, self.now)
+
+    def billed(self, pool: SimPool) -> float:
+        """Dollars until now."""
+        pool.bill.settle(self.now, pool.hosts, pool.price)
+        return pool.bill.dollars
 
     def age(self) -> int:
         return self.now - self.rules.start

@@ -56,7 +56,7 @@ def step(substrate: Substrate, event: Event) -> list[Instruction]:
             if slot is not None:
                 hosts.adopt(substrate, slot, event.host_ref, event.cluster)
                 if event.price is not None:
-                    economy.adopt_price(slot.pool, event.price)
+                    economy.adopt_price(substrate, slot.pool, event.price)
         case ApiCalled():
             _called(substrate, event, out)
         case _:

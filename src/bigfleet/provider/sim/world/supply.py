@@ -12,6 +12,7 @@ from types import MappingProxyType
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.requirements import RACK_KEY
 from bigfleet.provider.blocks.offerings import CAPACITY_NAMES, dns_form
+from bigfleet.provider.sim.world.distributions import HOUR
 from bigfleet.provider.sim.world.market import Fixed, Hazard, Market, Stock
 from bigfleet.provider.sim.world.offerings import SimOffering
 
@@ -25,10 +26,27 @@ class SlotTaken(ValueError):
 
 
 @dataclass(slots=True)
+class Bill:
+    """What the hosts of a pool were billed: those that exist and those being made, by the
+    nanosecond, at the price that was published then."""
+
+    #: Since then, at this price, nothing was added yet.
+    since: Instant
+    price: float
+    dollars: float = 0.0
+
+    def settle(self, now: Instant, hosts: int, price: float) -> None:
+        """`hosts`: how many there were since; `price`: from now on."""
+        self.dollars += hosts * self.price * (now - self.since) / HOUR
+        self.since, self.price = now, price
+
+
+@dataclass(slots=True)
 class SimPool:
     offering: SimOffering
     market: Market
     probability: float
+    bill: Bill
     stock: Stock = Fixed()
     interruptions: Hazard = field(default_factory=Hazard)
     crashes: Hazard = field(default_factory=Hazard)
@@ -93,9 +111,9 @@ class Supply:
         #: Prefix or pool -> the number of its next slot; numbers are never used again.
         self._next_number: dict[str, int] = {}
 
-    def add(self, offering: SimOffering) -> list[Slot]:
+    def add(self, offering: SimOffering, now: Instant) -> list[Slot]:
         """The new slots of an offering; numbers continue where the pool or prefix ended."""
-        pool = self._pool(offering)
+        pool = self._pool(offering, now)
         if offering.quota is not None:
             self.quota_of_region[offering.region] = offering.quota
         racks = self._labels_by_rack(offering)
@@ -115,13 +133,14 @@ class Supply:
             self.slots[slot.id] = pool.slots[slot.id] = slot
         return added
 
-    def _pool(self, offering: SimOffering) -> SimPool:
+    def _pool(self, offering: SimOffering, now: Instant) -> SimPool:
         market = Market.at_mean(
             offering.catalog_price,
             offering.price_per_hour,
             offering.walk and offering.capacity_type is CapacityType.SPOT,
         )
-        made = SimPool(offering, market, offering.interruption_probability, offering.stock)
+        bill, risk = Bill(now, market.published), offering.interruption_probability
+        made = SimPool(offering, market, risk, bill, offering.stock)
         return self.pools.setdefault(made.name, made)
 
     def _labels_by_rack(self, offering: SimOffering) -> list[Mapping[str, str]]:
@@ -138,7 +157,8 @@ class Supply:
             for rack in range(offering.racks)
         ]
 
-    def count(self, pool: SimPool, change: int) -> None:
+    def count(self, pool: SimPool, change: int, now: Instant) -> None:
+        pool.bill.settle(now, pool.hosts, pool.price)
         region = pool.offering.region
         pool.hosts += change
         self.hosts_of_region[region] = self.hosts_of_region.get(region, 0) + change

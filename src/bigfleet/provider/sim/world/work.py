@@ -78,7 +78,7 @@ def asked(substrate: Substrate, event: StepAsked, out: list[Instruction]) -> Non
     if event.step is Step.CREATE and work.failure not in _AT_ONCE:
         if slot.host is not None:
             _give_up_host(substrate, slot)
-        substrate.supply.count(slot.pool, +1)
+        substrate.count(slot.pool, +1)
         work.reserves = True
     substrate.work[key] = substrate.work_of[slot.id] = work
     nanos = _nanos(substrate, slot, work, event, occurrence)
@@ -108,7 +108,7 @@ def _give_up_host(substrate: Substrate, slot: Slot) -> None:
     substrate.note(slot.id, "host.abandoned", host=slot.host.ref)
     slot.host = None
     substrate.agenda.drop("end", slot.id)
-    substrate.supply.count(slot.pool, -1)
+    substrate.count(slot.pool, -1)
 
 
 def _decide(
@@ -177,7 +177,7 @@ def work_reached(substrate: Substrate, step: Step, operation: str, out: list[Ins
     del substrate.work[step, operation], substrate.work_of[slot.id]
     if work.failure is not None:
         if work.reserves:
-            substrate.supply.count(slot.pool, -1)
+            substrate.count(slot.pool, -1)
         substrate.note(slot.id, f"{step}.failed", operation=operation, reason=work.failure.value)
         out.append(Refuse(step, operation, slot.id, work.failure, work.text, work.after_seconds))
         return
@@ -205,7 +205,7 @@ def _done(substrate: Substrate, slot: Slot, work: RunningStep) -> str:
         case Step.DELETE:
             slot.host = None
             substrate.agenda.drop("end", slot.id)
-            substrate.supply.count(slot.pool, -1)
+            substrate.count(slot.pool, -1)
     return host.ref
 
 
@@ -217,7 +217,7 @@ def abandoned(substrate: Substrate, event: StepAbandoned) -> None:
     substrate.agenda.drop("work", work.step, work.operation)
     slot = substrate.supply.slots.get(work.machine)
     if work.reserves and slot is not None:
-        substrate.supply.count(slot.pool, -1)
+        substrate.count(slot.pool, -1)
     substrate.note(work.machine, f"{event.step}.abandoned", operation=event.operation)
 
 
