@@ -46,6 +46,18 @@ def test_a_penalty_above_the_crossover_on_spot_is_told_with_the_price_of_on_dema
     assert (flag.subject, flag.count) == ("m5.2xlarge/b/Spot", 1)
 
 
+def test_without_on_demand_of_its_type_spot_is_compared_with_the_same_size() -> None:
+    fleet = example()
+    machines = tuple(
+        replace(entry, machine=replace(entry.machine, instance_type="n2-standard-8"))
+        if entry.machine.capacity_type is CapacityType.SPOT
+        else entry
+        for entry in fleet.machines
+    )
+    flag = flags_of(replace(fleet, machines=machines))["penalty-on-spot"]
+    assert "more than $1.12 for an interruption: On-Demand of m5.2xlarge at $0.40/h" in flag.text
+
+
 def test_a_penalty_below_the_crossover_is_where_it_belongs() -> None:
     assert "penalty-on-spot" not in flags_of(spot_machine_with(1.0))
 

@@ -43,6 +43,13 @@ FACTS = {
         "The bill goes from",
         "need/shop/",
     ),
+    8: (
+        "4 machines cost $1.43/h, 8 machines more at the price 0, in cycle shard-0 1:384",
+        "shop             6          4   $0.76",
+        "payments         5          4   $0.38",
+        "batch            1          0   $0.29",
+        "OnDemand          4          0   $1.43",
+    ),
     9: (
         "One pool costs $14.32 less (54%): $12.40 instead of $26.72 for a pool per cluster.",
         "What it saves lies between $10.79 and $17.41 (95 %).",

@@ -66,6 +66,16 @@ def test_a_table_comes_to_one_that_accepts_no_json(fleet: LivingFleet) -> None:
     assert fleet.get("/costs?format=xls", 400)["field"] == "format"
 
 
+def test_hours_come_in_the_columns_of_cost_tools(fleet: LivingFleet) -> None:
+    told = downloaded(fleet, "/costs/focus?from=2026-01-01T00:00:00Z")
+    head, *rows = rows_of(told)
+    assert {"BilledCost", "ChargePeriodStart", "SubAccountId", "x_ImputedCost"} <= {*head}
+    billed, period = head.index("BilledCost"), head.index("ChargePeriodStart")
+    assert rows
+    assert all(float(row[billed]) >= 0 and row[period].endswith(":00:00Z") for row in rows)
+    assert fleet.get("/costs/focus", 400)["field"] == "from"
+
+
 def test_a_table_that_would_not_be_whole_is_refused(fleet: LivingFleet) -> None:
     answer = downloaded(fleet, "/costs?format=csv", fleet.partial_port)
     assert answer.status_code == 502

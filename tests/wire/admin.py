@@ -111,6 +111,7 @@ from bigfleet.model.what_if import (
 from bigfleet.wire.machine_listings import MachineListing
 from bigfleet.wire.need_listings import EncodedNeeds
 from tests.wire import (
+    cost_answers,
     counterfactual_answer,
     figures_answer,
     isolated_answer,
@@ -390,7 +391,7 @@ FLEET_LINES = (
 
 
 @dataclass
-class ScriptedAdmin(isolated_answer.ScriptedIsolated, ScriptedWatch):
+class ScriptedAdmin(cost_answers.ScriptedCosts, isolated_answer.ScriptedIsolated, ScriptedWatch):
     rows: Sequence[MachineView] = (BARE, FULL)
     needs_rows: Sequence[NeedView] = (UNMET, MET)
     listing: NeedListing = LISTING

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.costs import CostCall
 from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.figures import AvailableCall, CostAxis
@@ -68,6 +69,7 @@ from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
 from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
 from tests.wire import (
     admin,
+    cost_answers,
     counterfactual_answer,
     figures_answer,
     isolated_answer,
@@ -209,6 +211,11 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.figures(axes=[CostAxis.ZONE], cycle=8),
         ("figures", (CostAxis.ZONE,), 8),
         figures_answer.FIGURES,
+    ),
+    "costs": (
+        lambda c: c.costs(CostCall(CostAxis.NEED, 7, 8, charges=True)),
+        ("costs", CostCall(CostAxis.NEED, 7, 8, charges=True)),
+        cost_answers.HOURS,
     ),
     "events": (
         lambda c: all_of(c.watch_events(WatchCall(("map", "overview"), 8))),

@@ -5,6 +5,7 @@ Need's that claims it, one being created is the Need's that ordered it. Machines
 stand in a row of their own, and on each axis the rows add up to the total.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,8 @@ from bigfleet.model.machines import CapacityType, MachineState
 
 #: Names of an axis that have rows of their own, those that cost most first.
 MOST_NAMES = 1_000
+#: In a metric, machines that no cluster has: an empty label would be none.
+NO_CLUSTER = "-"
 _CLAIMABLE = (MachineState.CREATING, MachineState.CONFIGURING, MachineState.CONFIGURED)
 
 
@@ -40,7 +43,7 @@ class CostSheet:
 
     def __init__(self, outcome: Outcome, costs: Costs) -> None:
         self._outcome = outcome
-        self._costs = costs
+        self.costs = costs
         self.snapshot: Snapshot = outcome.scene.snapshot
         columns = self.snapshot.columns
         billed = (columns.provider >= 0) | (columns.state == int(MachineState.CREATING))
@@ -122,17 +125,11 @@ class CostSheet:
     @cached_property
     def _imputed_of_offering(self) -> Floats:
         """By instance type, else by capacity type; NaN where neither is named."""
-        named = self._costs.imputed
-        unknown = float("nan")
-        return np.array(
-            [
-                named.get(
-                    each.instance_type, named.get(CapacityType(each.capacity_type).label, unknown)
-                )
-                for each in self.snapshot.tables.offerings.table.rows
-            ],
-            np.float64,
+        worths = (
+            self.costs.imputed_of(each.instance_type, CapacityType(each.capacity_type).label)
+            for each in self.snapshot.tables.offerings.table.rows
         )
+        return np.array([math.nan if each is None else each for each in worths], np.float64)
 
     # -- axes ------------------------------------------------------------------------------------
 
@@ -181,7 +178,7 @@ class CostSheet:
         return self._named(names, number[self.offering])
 
     def _teams(self) -> AxisColumn:
-        teams = self._costs.team_of_cluster
+        teams = self.costs.team_of_cluster
         names, number = numbered([*(teams.get(c, NO_TEAM) for c in self._clusters), SHARED])
         return self._named(names, number[self._owned(self.cluster)])
 
@@ -209,6 +206,23 @@ class CostSheet:
 
     def total(self) -> Amounts:
         return Amounts(*(float(self.amounts[name].sum()) for name in AMOUNTS))
+
+    def bill_by_cluster(self, most: int) -> dict[tuple[str, str], float]:
+        """Dollars per hour by cluster and label of the capacity type; clusters beyond those that
+        cost most are one."""
+        clusters, kinds = self.column(CostAxis.CLUSTER), len(CapacityType)
+        capacity = self.snapshot.offerings.capacity_type[self.offering].astype(np.int64)
+        bill = np.bincount(
+            clusters.number * kinds + capacity, weights=self.price, minlength=clusters.size * kinds
+        ).reshape(clusters.size, kinds)
+        whole = bill.sum(axis=1)
+        shown = set(np.lexsort((np.arange(clusters.size), -whole))[:most].tolist())
+        found: dict[tuple[str, str], float] = {}
+        for cluster, kind in zip(*np.nonzero(bill), strict=True):
+            name = (clusters.name(int(cluster)) or NO_CLUSTER) if int(cluster) in shown else OTHERS
+            key = name, CapacityType(int(kind)).label
+            found[key] = found.get(key, 0.0) + float(bill[cluster, kind])
+        return found
 
     def by(self, axis: CostAxis, most: int = MOST_NAMES) -> tuple[CostRow, ...]:
         """What costs most first; names beyond the most are one row."""

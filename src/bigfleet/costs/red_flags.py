@@ -11,6 +11,7 @@ from bigfleet.model.batches import NEVER, Offering
 from bigfleet.model.costs import RedFlag, Severity
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.options import SECOND
+from bigfleet.model.resources import Resources
 
 #: Of one answer.
 MOST_FLAGS = 100
@@ -66,12 +67,13 @@ def _pinned_on_spot(sheet: CostSheet) -> Iterable[RedFlag]:
     on_spot = _configured_spot(sheet)
     pinned = on_spot & np.isinf(sheet.snapshot.stamps.interruption_penalty[sheet.stamp])
     if count := int(pinned.sum()):
-        text = f"{_spot_machines(count)} run workloads never to be interrupted"
+        text = f"{_spot_machines(count)} workloads never to be interrupted"
         yield RedFlag(Severity.DANGER, "pinned-on-spot", _SPOT, count, text)
 
 
 def _dear_on_spot(sheet: CostSheet) -> Iterable[RedFlag]:
-    """By price and risk of the same type: from which penalty on On-Demand would cost less."""
+    """By price and risk of the same type, else of the same size: from which penalty on On-Demand
+    would cost less."""
     on_spot = _configured_spot(sheet)
     penalty = sheet.snapshot.stamps.interruption_penalty[sheet.stamp]
     offerings = sheet.snapshot.tables.offerings.table.rows
@@ -79,7 +81,7 @@ def _dear_on_spot(sheet: CostSheet) -> Iterable[RedFlag]:
     steady = _cheapest_on_demand([offerings[row] for row in used.tolist()])
     for row in np.unique(sheet.offering[on_spot]).tolist():
         spot = offerings[row]
-        other = steady.get(spot.instance_type)
+        other = steady.get(spot.instance_type) or steady.get(_size_of(spot))
         if other is None:
             continue
         risk = spot.interruption_probability - other.interruption_probability
@@ -88,21 +90,35 @@ def _dear_on_spot(sheet: CostSheet) -> Iterable[RedFlag]:
         crossover = max(0.0, (other.price_per_hour - spot.price_per_hour) / risk)
         dear = on_spot & (sheet.offering == row) & (penalty > crossover) & np.isfinite(penalty)
         if count := int(dear.sum()):
+            kind = "On-Demand" + _of_other_type(spot, other)
             text = (
-                f"{_spot_machines(count)} of {spot.instance_type} run workloads that declare more "
-                f"than ${crossover:,.2f} for an interruption: On-Demand at "
+                f"{_spot_machines(count, spot.instance_type)} workloads that declare more "
+                f"than ${crossover:,.2f} for an interruption: {kind} at "
                 f"${other.price_per_hour:,.2f}/h would cost less"
             )
             yield RedFlag(Severity.WARN, "penalty-on-spot", offering_text(spot), count, text)
 
 
-def _cheapest_on_demand(offerings: Sequence[Offering]) -> dict[str, Offering]:
-    found: dict[str, Offering] = {}
+_Size = tuple[Resources, Resources]
+
+
+def _size_of(offering: Offering) -> _Size:
+    return offering.resources, offering.allocatable
+
+
+def _of_other_type(spot: Offering, other: Offering) -> str:
+    return f" of {other.instance_type}" if other.instance_type != spot.instance_type else ""
+
+
+def _cheapest_on_demand(offerings: Sequence[Offering]) -> dict[str | _Size, Offering]:
+    """By type and by size."""
+    found: dict[str | _Size, Offering] = {}
     for each in offerings:
         if each.capacity_type == CapacityType.ON_DEMAND and each.instance_type:
-            known = found.get(each.instance_type)
-            if known is None or each.price_per_hour < known.price_per_hour:
-                found[each.instance_type] = each
+            for key in (each.instance_type, _size_of(each)):
+                known = found.get(key)
+                if known is None or each.price_per_hour < known.price_per_hour:
+                    found[key] = each
     return found
 
 
@@ -152,5 +168,6 @@ def _configured_spot(sheet: CostSheet) -> Bools:
     return found
 
 
-def _spot_machines(count: int) -> str:
-    return f"{count} Spot {'machine' if count == 1 else 'machines'}"
+def _spot_machines(count: int, kind: str = "") -> str:
+    of = f" of {kind}" if kind else ""
+    return f"{count} Spot machine{of} runs" if count == 1 else f"{count} Spot machines{of} run"

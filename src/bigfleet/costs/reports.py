@@ -1,34 +1,14 @@
-"""A report of costs as a JSON document, and one report from a decided cycle."""
+"""The report of a decided cycle: what its machines cost per hour, told by an axis."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from bigfleet.costs.rates import CostSheet
 from bigfleet.costs.red_flags import OfferingDay, red_flags
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.engine_input import EngineInput
-from bigfleet.model.costs import Amounts, CostPeriod, CostReport, CostRow, RedFlag
+from bigfleet.model.costs import CostReport
 from bigfleet.model.figures import CostAxis
 from bigfleet.model.fleet import Costs
-from bigfleet.model.instants import instant_text
-
-Document = dict[str, Any]
-#: By field of Amounts: its name per hour, and over a time.
-NAMES: Mapping[str, tuple[str, str]] = {
-    "machines": ("machines", "machineHours"),
-    "committed": ("committedMachines", "committedMachineHours"),
-    "unvalued": ("unvaluedMachines", "unvaluedMachineHours"),
-    "billed": ("billedDollarsPerHour", "billedDollars"),
-    "imputed": ("imputedDollarsPerHour", "imputedDollars"),
-    "interruption": (
-        "expectedInterruptionDollarsPerHour",
-        "expectedInterruptionDollars",
-    ),
-    "pinned": ("pinnedMachines", "pinnedMachineHours"),
-    "waste": ("wasteDollarsPerHour", "wasteDollars"),
-    "idle": ("idleDollarsPerHour", "idleDollars"),
-    "stranded": ("strandedDollarsPerHour", "strandedDollars"),
-}
 
 
 def report_of(
@@ -45,39 +25,3 @@ def report_of(
     sheet = CostSheet(decision.outcome, costs)
     flags, unknown = red_flags(sheet, given.options.release_holds, given.now, days)
     return CostReport(shard, cycle, given.at, by, sheet.by(by), sheet.total(), flags, unknown)
-
-
-def amounts_document(amounts: Amounts, *, per_hour: bool) -> Document:
-    place = 0 if per_hour else 1
-    return {names[place]: getattr(amounts, field) for field, names in NAMES.items()}
-
-
-def row_document(row: CostRow, *, per_hour: bool) -> Document:
-    shared = "sharedIdleDollarsPerHour" if per_hour else "sharedIdleDollars"
-    return {
-        "name": row.name,
-        **amounts_document(row.amounts, per_hour=per_hour),
-        shared: row.shared,
-    }
-
-
-def flag_document(flag: RedFlag) -> Document:
-    return {
-        "severity": flag.severity.value,
-        "code": flag.code,
-        "subject": flag.subject,
-        "count": flag.count,
-        "text": flag.text,
-    }
-
-
-def period_document(period: CostPeriod) -> Document:
-    return {
-        "from": instant_text(period.begins),
-        "to": instant_text(period.ends),
-        "observedSeconds": period.observed_seconds,
-        "unobservedHours": period.unobserved_count,
-        "unobserved": [instant_text(each) for each in period.unobserved],
-        "partialHours": period.partial_count,
-        "keptSince": instant_text(period.kept_since) if period.kept_since else None,
-    }

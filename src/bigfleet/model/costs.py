@@ -108,11 +108,29 @@ class CostPeriod:
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """What an hour of some machines was billed."""
+
+    hour: Instant
+    #: `SHARED`: no cluster has them.
+    cluster: str
+    instance_type: str
+    zone: str
+    #: As its label.
+    capacity_type: str
+    amounts: Amounts
+
+
+@dataclass(frozen=True, slots=True)
 class CostCall:
     by: CostAxis = CostAxis.CLUSTER
     #: 0 and 0: the rates of the last cycle.
     begins: Instant = 0
     ends: Instant = 0
+    #: With hours of the ledger: also each hour by cluster, type, zone and capacity type.
+    charges: bool = False
+    #: Rates of a past cycle of the epoch that runs; 0: the last one.
+    cycle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +149,7 @@ class CostReport:
     unknown: tuple[str, ...] = ()
     #: None: rates per hour.
     period: CostPeriod | None = None
+    charges: tuple[Charge, ...] = ()
 
 
 def sum_of(amounts: Iterable[Amounts]) -> Amounts:

@@ -79,6 +79,11 @@ class Costs:
     imputed: Mapping[str, float] = field(default_factory=dict)
     team_of_cluster: Mapping[str, str] = field(default_factory=dict)
 
+    def imputed_of(self, instance_type: str, capacity_type: str) -> float | None:
+        """By type, else by the label of the capacity type; None: neither is named."""
+        found = self.imputed.get(instance_type)
+        return self.imputed.get(capacity_type) if found is None else found
+
 
 @dataclass(frozen=True, slots=True)
 class Fleet:

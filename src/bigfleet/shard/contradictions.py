@@ -24,7 +24,8 @@ def contradictions_of(settings: ShardSettings) -> Contradictions:
         if _value(settings, low) > _value(settings, high)
     ]
     found += _names(settings) + _addresses(settings) + _providers(settings)
-    return found + _of_single_providers(settings) + _of_verifier(settings)
+    found += _of_single_providers(settings) + _of_verifier(settings)
+    return found + _of_costs(settings)
 
 
 def _value(settings: ShardSettings, key: str) -> float:
@@ -69,6 +70,13 @@ def _providers(settings: ShardSettings) -> Contradictions:
             found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
         seen.add(name)
     return found
+
+
+def _of_costs(settings: ShardSettings) -> Contradictions:
+    from bigfleet.costs.named_prices import problems_of  # the help of a process needs none of it
+
+    chosen = settings.costs
+    return [(f"costs.{name}", text) for name, text in problems_of(chosen.imputed, chosen.teams)]
 
 
 def _of_verifier(settings: ShardSettings) -> Contradictions:

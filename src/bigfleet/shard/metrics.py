@@ -130,6 +130,11 @@ GAUGES = {
     "expected_interruption_cost_per_hour": "Dollars per hour that interruptions of real machines "
     "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
     "pinned workload may be interrupted.",
+    "cost_dollars_per_hour": "Dollars per hour that machines with a host and those being created "
+    "are billed, by cluster (`-`: none) and capacity type; clusters beyond the 200 that cost most "
+    "are `other`.",
+    "idle_dollars_per_hour": "Dollars per hour that Idle machines are billed which may be taken.",
+    "cost_ledger_degraded": "1 while costs.db cannot be written.",
     "regret_dollars_per_hour": "Dollars per hour of effective cost between the last measured cycle "
     "and its lower bound; absent while nothing is measured.",
     "regret_ratio": "That as a part of the cycle's effective cost, 0 to 1.",

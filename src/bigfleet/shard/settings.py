@@ -206,6 +206,22 @@ class ThrashSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CostSettings:
+    enabled: bool = setting(
+        True, "add up what machines cost, hour by hour, in costs.db in data_dir, for 400 days"
+    )
+    imputed: tuple[str, ...] = setting(
+        (),
+        "TYPE=DOLLARS or CAPACITY=DOLLARS, such as metal.8=3.00: what machines with the price 0 "
+        "are worth per hour, in a column of its own; may be repeated",
+        reloadable=True,
+    )
+    teams: tuple[str, ...] = setting(
+        (), "CLUSTER=TEAM, such as shop=retail: who pays; may be repeated", reloadable=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class VerifierSettings:
     enabled: bool = setting(
         True, "check every action independently of the engine before it is done", reloadable=True
@@ -322,6 +338,7 @@ class ShardSettings:
     release: ReleaseSettings = ReleaseSettings()
     offerings: OfferingSettings = OfferingSettings()
     thrash: ThrashSettings = ThrashSettings()
+    costs: CostSettings = CostSettings()
     verifier: VerifierSettings = VerifierSettings()
     session: SessionSettings = SessionSettings()
     report: ReportSettings = ReportSettings()

@@ -37,7 +37,7 @@ from bigfleet.shard.events import (
 from bigfleet.shard.ingest.ingest import NothingHeld
 from bigfleet.shard.instructions import GetCall, Instruction
 from bigfleet.shard.journal_notes import instruction_event
-from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
+from bigfleet.shard.ledgers.summaries import measure_costs, measure_demand, measure_machines
 from bigfleet.shard.parts import Parts, ShardStart
 from bigfleet.shard.reconciling.list_reading import LastList, ListReading
 from bigfleet.shard.reconciling.list_schedule import ListPlan
@@ -342,6 +342,7 @@ class ShardState:
             measure_machines(counts, snapshot)
             if decision is not None:
                 measure_demand(counts, decision)
+                measure_costs(counts, decision)
             self.parts.shortfalls.measure(counts)
             self.parts.need_judge.measure(counts, at)
 

@@ -6,7 +6,7 @@ json` prints, and grow with them.
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, field
 
 from bigfleet.web.schemas import Absent, Count, Counts, Listed, PauseDocument, Shape, Time, of_wire
 
@@ -206,20 +206,80 @@ class CostTotals(Shape, kw_only=True):
     #: Declared; never part of a bill.
     expected_interruption_dollars_per_hour: float
     pinned_machines_at_risk: Count
+    #: Committed machines, by costs.imputed; in no other number.
+    imputed_dollars_per_hour: float
+    #: Committed machines without an imputed price.
+    unvalued_machines: Count
+    #: Of the bill, what claimed machines leave unused.
+    waste_dollars_per_hour: float
+    #: Of the bill, machines that are Failed, held or claimed by no Need.
+    stranded_dollars_per_hour: float
 
 
 class CostRow(CostTotals, kw_only=True):
+    #: Empty: no cluster has the machines, or they have no type or zone.
     name: str
+    #: Of the bill of machines that no cluster has, what idleShare=use adds here.
+    shared_idle_dollars_per_hour: float
+
+
+class CostFlag(Shape, kw_only=True):
+    severity: str
+    code: str
+    subject: str
+    count: Count
+    text: str
+
+
+class CostHours(Shape, kw_only=True):
+    """Of hours of the ledger."""
+
+    machine_hours: float
+    committed_machine_hours: float
+    unvalued_machine_hours: float
+    billed_dollars: float
+    imputed_dollars: float
+    expected_interruption_dollars: float
+    pinned_machine_hours: float
+    waste_dollars: float
+    idle_dollars: float
+    stranded_dollars: float
+
+
+class CostHoursRow(CostHours, kw_only=True):
+    name: str
+    shared_idle_dollars: float
+
+
+class ObservedHours(Shape, kw_only=True):
+    from_: Time = field(name="from")
+    to: Time
+    observed_seconds: float
+    unobserved_hours: Count
+    #: The first ones.
+    unobserved: list[Time]
+    partial_hours: Count
+    kept_since: Time | None
+
+
+class CostPeriodShape(Shape, kw_only=True):
+    rows: list[CostHoursRow]
+    total: CostHours
+    shards: dict[str, ObservedHours]
 
 
 class Costs(Shape, kw_only=True):
     by: str
     cycle: dict[str, Count]
     rows: list[CostRow]
-    totals: CostTotals
-    #: None: not known.
-    imputed_dollars_per_hour: float | None
-    waste_dollars_per_hour: float | None
+    #: Absent with from: period has the answer then, and rows is empty.
+    totals: Absent[CostTotals] = UNSET
+    imputed_dollars_per_hour: Absent[float] = UNSET
+    waste_dollars_per_hour: Absent[float] = UNSET
+    red_flags: Absent[list[CostFlag]] = UNSET
+    #: Why a number or a flag cannot be told.
+    unknown: Absent[list[str]] = UNSET
+    period: Absent[CostPeriodShape] = UNSET
     queried_at: Time
     warnings: Absent[list[str]] = UNSET
 

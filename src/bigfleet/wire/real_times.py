@@ -143,7 +143,10 @@ def _method(path: str) -> MethodDescriptor:
 def _turn(message: Message, convert: Convert) -> None:
     for known, value in message.ListFields():
         if known.name.endswith(_ENDINGS):
-            setattr(message, known.name, convert(value))
+            if isinstance(value, int):
+                setattr(message, known.name, convert(value))
+            else:
+                value[:] = map(convert, value)
         elif known.name == _SENTENCE and isinstance(value, str):
             setattr(message, known.name, turned_text(value, convert))
         elif known.name == _FACTS:

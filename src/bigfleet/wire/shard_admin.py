@@ -10,6 +10,7 @@ from typing import Protocol
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.costs import CostCall, CostReport
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.counterfactuals import part_of_cluster as own_part
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
@@ -55,6 +56,7 @@ from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall, is_about, part_of_c
 from bigfleet.wire import counterfactuals, isolated
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
+from bigfleet.wire.cost_reports import COSTS, cost_call, cost_request
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, figures_asked
 from bigfleet.wire.fleet_frames import dump_request, fleet_frames
@@ -176,6 +178,7 @@ class ShardAdminHandler(
     async def counterfactual(self, call: CounterfactualCall) -> CounterfactualAnswer: ...
     async def figures(self, axes: Sequence[CostAxis], cycle: int) -> ShardFigures: ...
     async def available(self, call: AvailableCall) -> AvailableList: ...
+    async def costs(self, call: CostCall) -> CostReport: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
@@ -504,6 +507,9 @@ class ShardAdminClient(WhatIfClient):
         lambda request: (AVAILABLE_CALL.record(request),),
         ShardAdminHandler.available,
         AVAILABLE,
+    )
+    costs = SHARD_ADMIN.read(
+        "GetCosts", cost_request, cost_call, ShardAdminHandler.costs, COSTS, "reports cost"
     )
     tail_journal = SHARD_ADMIN.stream(
         "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in

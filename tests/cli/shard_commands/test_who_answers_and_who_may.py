@@ -25,6 +25,7 @@ READS = (
     "reports isolated",
     "reports invoices",
     "reports verifier",
+    "reports cost",
 )
 
 

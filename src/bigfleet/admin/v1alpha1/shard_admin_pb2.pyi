@@ -7327,3 +7327,288 @@ class MapLegend(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MapLegend: _TypeAlias = MapLegend  # noqa: Y015
+
+@_typing.final
+class GetCostsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BY_FIELD_NUMBER: _builtins.int
+    BEGINS_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    ENDS_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CHARGES_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    by: _builtins.str
+    """cluster, team, type, zone, capacity, priority or need; empty: cluster."""
+    begins_unix_nanos: _builtins.int
+    """Whole hours of the ledger; 0 and 0: the rates of the last cycle."""
+    ends_unix_nanos: _builtins.int
+    charges: _builtins.bool
+    """With hours of the ledger: also each hour by cluster, type, zone and capacity type."""
+    cycle: _builtins.int
+    """Rates of a past cycle; 0: of the last one."""
+    def __init__(
+        self,
+        *,
+        by: _builtins.str = ...,
+        begins_unix_nanos: _builtins.int = ...,
+        ends_unix_nanos: _builtins.int = ...,
+        charges: _builtins.bool = ...,
+        cycle: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["begins_unix_nanos", b"begins_unix_nanos", "by", b"by", "charges", b"charges", "cycle", b"cycle", "ends_unix_nanos", b"ends_unix_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCostsRequest: _TypeAlias = GetCostsRequest  # noqa: Y015
+
+@_typing.final
+class GetCostsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_ID_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    FLAGS_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
+    PERIOD_FIELD_NUMBER: _builtins.int
+    CHARGES_FIELD_NUMBER: _builtins.int
+    shard_id: _builtins.str
+    cycle: _builtins.str
+    """Such as 3:18231; empty: nothing was computed yet."""
+    computed_at_unix_nanos: _builtins.int
+    by: _builtins.str
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CostRow]:
+        """By what is billed, most first."""
+
+    @_builtins.property
+    def total(self) -> Global___CostAmounts: ...
+    @_builtins.property
+    def flags(self) -> _containers.RepeatedCompositeFieldContainer[Global___RedFlag]: ...
+    @_builtins.property
+    def unknown(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Why a number or a flag cannot be told."""
+
+    @_builtins.property
+    def period(self) -> Global___CostPeriod:
+        """Unset: rates per hour."""
+
+    @_builtins.property
+    def charges(self) -> _containers.RepeatedCompositeFieldContainer[Global___Charge]: ...
+    def __init__(
+        self,
+        *,
+        shard_id: _builtins.str = ...,
+        cycle: _builtins.str = ...,
+        computed_at_unix_nanos: _builtins.int = ...,
+        by: _builtins.str = ...,
+        rows: _abc.Iterable[Global___CostRow] | None = ...,
+        total: Global___CostAmounts | None = ...,
+        flags: _abc.Iterable[Global___RedFlag] | None = ...,
+        unknown: _abc.Iterable[_builtins.str] | None = ...,
+        period: Global___CostPeriod | None = ...,
+        charges: _abc.Iterable[Global___Charge] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["period", b"period", "total", b"total"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "charges", b"charges", "computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "flags", b"flags", "period", b"period", "rows", b"rows", "shard_id", b"shard_id", "total", b"total", "unknown", b"unknown"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCostsResponse: _TypeAlias = GetCostsResponse  # noqa: Y015
+
+@_typing.final
+class CostRow(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    AMOUNTS_FIELD_NUMBER: _builtins.int
+    SHARED_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Empty: no cluster has the machines, or they have no type or zone. `other`: the sum of what has
+    no row of its own.
+    """
+    shared: _builtins.float
+    """Of the bill of machines that no cluster has, what is added here."""
+    @_builtins.property
+    def amounts(self) -> Global___CostAmounts: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        amounts: Global___CostAmounts | None = ...,
+        shared: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "name", b"name", "shared", b"shared"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CostRow: _TypeAlias = CostRow  # noqa: Y015
+
+@_typing.final
+class CostAmounts(_message.Message):
+    """Of some machines: per hour, or added up over a time as machine-hours and dollars."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINES_FIELD_NUMBER: _builtins.int
+    COMMITTED_FIELD_NUMBER: _builtins.int
+    UNVALUED_FIELD_NUMBER: _builtins.int
+    BILLED_FIELD_NUMBER: _builtins.int
+    IMPUTED_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    WASTE_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    STRANDED_FIELD_NUMBER: _builtins.int
+    machines: _builtins.float
+    committed: _builtins.float
+    """Of them, those with the price 0."""
+    unvalued: _builtins.float
+    """Of these, those that costs.imputed gives no price."""
+    billed: _builtins.float
+    imputed: _builtins.float
+    interruption: _builtins.float
+    """Declared: probability times penalty, of Configured machines without the pinned ones."""
+    pinned: _builtins.float
+    waste: _builtins.float
+    idle: _builtins.float
+    stranded: _builtins.float
+    def __init__(
+        self,
+        *,
+        machines: _builtins.float = ...,
+        committed: _builtins.float = ...,
+        unvalued: _builtins.float = ...,
+        billed: _builtins.float = ...,
+        imputed: _builtins.float = ...,
+        interruption: _builtins.float = ...,
+        pinned: _builtins.float = ...,
+        waste: _builtins.float = ...,
+        idle: _builtins.float = ...,
+        stranded: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["billed", b"billed", "committed", b"committed", "idle", b"idle", "imputed", b"imputed", "interruption", b"interruption", "machines", b"machines", "pinned", b"pinned", "stranded", b"stranded", "unvalued", b"unvalued", "waste", b"waste"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CostAmounts: _TypeAlias = CostAmounts  # noqa: Y015
+
+@_typing.final
+class RedFlag(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEVERITY_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    severity: _builtins.str
+    """warn or danger."""
+    code: _builtins.str
+    subject: _builtins.str
+    count: _builtins.int
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        severity: _builtins.str = ...,
+        code: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        count: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "count", b"count", "severity", b"severity", "subject", b"subject", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RedFlag: _TypeAlias = RedFlag  # noqa: Y015
+
+@_typing.final
+class CostPeriod(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEGINS_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    ENDS_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    OBSERVED_SECONDS_FIELD_NUMBER: _builtins.int
+    UNOBSERVED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    UNOBSERVED_COUNT_FIELD_NUMBER: _builtins.int
+    PARTIAL_COUNT_FIELD_NUMBER: _builtins.int
+    KEPT_SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    begins_unix_nanos: _builtins.int
+    ends_unix_nanos: _builtins.int
+    observed_seconds: _builtins.float
+    unobserved_count: _builtins.int
+    partial_count: _builtins.int
+    kept_since_unix_nanos: _builtins.int
+    """When the ledger begins; 0: it is empty."""
+    @_builtins.property
+    def unobserved_unix_nanos(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Beginnings of hours in which nothing was observed; the first ones."""
+
+    def __init__(
+        self,
+        *,
+        begins_unix_nanos: _builtins.int = ...,
+        ends_unix_nanos: _builtins.int = ...,
+        observed_seconds: _builtins.float = ...,
+        unobserved_unix_nanos: _abc.Iterable[_builtins.int] | None = ...,
+        unobserved_count: _builtins.int = ...,
+        partial_count: _builtins.int = ...,
+        kept_since_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["begins_unix_nanos", b"begins_unix_nanos", "ends_unix_nanos", b"ends_unix_nanos", "kept_since_unix_nanos", b"kept_since_unix_nanos", "observed_seconds", b"observed_seconds", "partial_count", b"partial_count", "unobserved_count", b"unobserved_count", "unobserved_unix_nanos", b"unobserved_unix_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CostPeriod: _TypeAlias = CostPeriod  # noqa: Y015
+
+@_typing.final
+class Charge(_message.Message):
+    """What an hour of some machines was billed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HOUR_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    INSTANCE_TYPE_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPE_FIELD_NUMBER: _builtins.int
+    AMOUNTS_FIELD_NUMBER: _builtins.int
+    hour_unix_nanos: _builtins.int
+    cluster_id: _builtins.str
+    instance_type: _builtins.str
+    zone: _builtins.str
+    capacity_type: _builtins.str
+    @_builtins.property
+    def amounts(self) -> Global___CostAmounts: ...
+    def __init__(
+        self,
+        *,
+        hour_unix_nanos: _builtins.int = ...,
+        cluster_id: _builtins.str = ...,
+        instance_type: _builtins.str = ...,
+        zone: _builtins.str = ...,
+        capacity_type: _builtins.str = ...,
+        amounts: Global___CostAmounts | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amounts", b"amounts", "capacity_type", b"capacity_type", "cluster_id", b"cluster_id", "hour_unix_nanos", b"hour_unix_nanos", "instance_type", b"instance_type", "zone", b"zone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Charge: _TypeAlias = Charge  # noqa: Y015

@@ -209,6 +209,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapResponse.FromString,
                 _registered_method=True)
+        self.GetCosts = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetCosts',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCostsRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCostsResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
@@ -452,6 +457,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetCosts(self, request, context):
+        """What machines cost, told by an axis: per hour now, or added up over hours of the ledger.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -624,6 +636,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.FleetMap,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapResponse.SerializeToString,
+            ),
+            'GetCosts': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCosts,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCostsRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCostsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1548,6 +1565,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/FleetMap',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCosts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetCosts',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCostsRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetCostsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -104,6 +104,8 @@ class ShardAdminStub:
     """
     FleetMap: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.FleetMapRequest, _shard_admin_pb2.FleetMapResponse]
     """Every machine of the shard, as columns: the header first, then the columns one after the other."""
+    GetCosts: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCostsRequest, _shard_admin_pb2.GetCostsResponse]
+    """What machines cost, told by an axis: per hour now, or added up over hours of the ledger."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -180,6 +182,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """
     FleetMap: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.FleetMapRequest, _shard_admin_pb2.FleetMapResponse]  # type: ignore[assignment]
     """Every machine of the shard, as columns: the header first, then the columns one after the other."""
+    GetCosts: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCostsRequest, _shard_admin_pb2.GetCostsResponse]  # type: ignore[assignment]
+    """What machines cost, told by an axis: per hour now, or added up over hours of the ledger."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
@@ -457,5 +461,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.FleetMapResponse], _abc.AsyncIterator[_shard_admin_pb2.FleetMapResponse]]:
         """Every machine of the shard, as columns: the header first, then the columns one after the other."""
+
+    @_abc_1.abstractmethod
+    def GetCosts(
+        self,
+        request: _shard_admin_pb2.GetCostsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetCostsResponse, _abc.Awaitable[_shard_admin_pb2.GetCostsResponse]]:
+        """What machines cost, told by an axis: per hour now, or added up over hours of the ledger."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -29,6 +29,7 @@ from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
 from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
+from bigfleet.shard.driving.costs import ShardCosts
 from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, settle_ownership
 from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.outlet import Outlet
@@ -99,6 +100,7 @@ class ShardProcess(Process):
         real_of = None if context.times is None else context.times.times.real_of
         directory = self._data_dir / "journal" if self._journal is not None else None
         self._what_ifs = WhatIfs(settings.id, epoch, directory)
+        self._costs = self._make_costs(settings, state)
         self.regret = RegretMeter(state, outlet, self._what_ifs)
         self._feed = EventFeed(
             state, outlet.now, context.stopwatch, context.log, real_of, self.regret
@@ -191,9 +193,13 @@ class ShardProcess(Process):
     def _side_work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         client = self._coordinator_client
         reports = {} if client is None else {"coordinator": client.run()}
-        return {"regret": self.regret.run(), **reports}
+        return {"costs": self._costs.keep(), "regret": self.regret.run(), **reports}
 
     def _on_side_task_died(self, name: str, problem: BaseException) -> None:
+        if name == "costs":
+            text = f"no more costs of past hours until a restart: {problem!r}"
+            self.context.log.error("costs.degraded", msg=text)
+            return
         if name == "regret":
             text = f"the regret is not measured any more until a restart: {problem!r}"
             self.context.log.error("regret.meter", msg=text)
@@ -225,6 +231,7 @@ class ShardProcess(Process):
     async def _close(self) -> None:
         await self._feed.close()
         await self._what_ifs.close()
+        await self._costs.close()
         await self.providers.close()
         self.cycles.close()
         if self._threads is not None:
@@ -256,6 +263,10 @@ class ShardProcess(Process):
         state.coordination.attach(client)
         return client
 
+    def _make_costs(self, settings: ShardSettings, state: ShardState) -> ShardCosts:
+        kept = self._data_dir if settings.costs.enabled else None
+        return ShardCosts(state, kept, self.context.clock, self.context.log)
+
     def _make_journal(self, settings: ShardSettings, epoch: int) -> JournalWriter | None:
         journal, context = settings.journal, self.context
         if not journal.enabled:
@@ -282,6 +293,7 @@ class ShardProcess(Process):
             self.context.stopwatch,
             self._feed,
             self._statements,
+            self._costs,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
@@ -304,6 +316,7 @@ class ShardProcess(Process):
     def _refresh(self) -> Survey:
         counts = self.state.effects.counts
         counts.set("state_degraded", float(self._store.degraded))
+        counts.set("cost_ledger_degraded", float(bool(self._costs.trouble)))
         audit = self._audit
         lost = audit is not None and audit.degraded
         counts.set("journal_degraded", float(lost or bool(self._journal_trouble())))

@@ -16,6 +16,7 @@ from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.machine_order import BadPlace
 from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.costs import CostCall, CostReport
 from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualCall
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
@@ -69,6 +70,7 @@ from bigfleet.model.verifier_views import PolicySet, VerifierPolicy, VerifierVie
 from bigfleet.model.watch_events import FleetMapCall, ShardEvent, WatchCall
 from bigfleet.model.what_if import WhatIfAnswer, WhatIfCall
 from bigfleet.shard.driving.admin_writes import AdminWrites
+from bigfleet.shard.driving.costs import ShardCosts
 from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
@@ -112,10 +114,12 @@ class AdminAnswers:
         stopwatch: Callable[[], float] = lambda: 0.0,
         feed: EventFeed | None = None,
         statements: StatementKeeper | None = None,
+        costs: ShardCosts | None = None,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
-        `written`: tells what is recorded as it is; `feed`: tells of every cycle.
+        `written`: tells what is recorded as it is; `feed`: tells of every cycle;
+        `costs`: keeps those of past hours.
         """
         self._real_of = real_of
         self._journal_trouble = journal_trouble
@@ -126,6 +130,7 @@ class AdminAnswers:
         self._writes = AdminWrites(state, outlet)
         self._explanations = Explanations(state, journal, stopwatch)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
+        self._costs = costs or ShardCosts(state, None, outlet.clock, NullLog())
         self._need_rows = NeedRowBytes()
         self._written = written
         self._statements = statements
@@ -335,6 +340,10 @@ class AdminAnswers:
         if not cycle:
             return await figures.now(axes)
         return await figures.of_past(await self._explanations.given(cycle), axes)
+
+    async def costs(self, call: CostCall) -> CostReport:
+        given = await self._explanations.given(call.cycle) if call.cycle else None
+        return await self._costs.report(call, given)
 
     async def available(self, call: AvailableCall) -> AvailableList:
         return await self._feed.figures.available(call)

@@ -3,13 +3,18 @@
 Looked up when it is read; a cycle pays nothing for it.
 """
 
+from bigfleet.costs.rates import CostSheet
 from bigfleet.edge.counts import FINE, Counts
 from bigfleet.engine.census import census_of, demand_census_of
 from bigfleet.engine.decision import Counters, Decision, Mode
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.model.fleet import Costs
+from bigfleet.model.machines import CapacityType
 from bigfleet.model.penalties import bucket_label
 from bigfleet.model.shard_views import ShardSummary
 
+#: Clusters with a series of their own, those that cost most.
+MOST_CLUSTERS = 200
 #: Every machine has them, whether or not its provider says so.
 _USUAL_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
@@ -49,6 +54,18 @@ def measure_machines(counts: Counts, snapshot: Snapshot) -> None:
             capacity_type=capacity_type.label,
             interruption_penalty_bucket=bucket_label(bucket),
         )
+
+
+def measure_costs(counts: Counts, decision: Decision) -> None:
+    """Set the gauges of what is billed; prices are those of the cycle that was decided."""
+    sheet = CostSheet(decision.outcome, Costs())
+    counts.show(
+        "cost_dollars_per_hour",
+        ("cluster", "capacity_type"),
+        sheet.bill_by_cluster(MOST_CLUSTERS),
+        most=(MOST_CLUSTERS + 1) * len(CapacityType),
+    )
+    counts.set("idle_dollars_per_hour", float(sheet.price[sheet.idle].sum()))
 
 
 def summary_of(snapshot: Snapshot, provider_address: str = "") -> ShardSummary:

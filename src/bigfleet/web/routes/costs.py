@@ -3,17 +3,31 @@
 Billed dollars are prices; declared dollars are penalties. The two are never added.
 """
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bigfleet.costs import documents
+from bigfleet.costs.focus import COLUMNS, focus_rows
 from bigfleet.edge.clock import SECOND
-from bigfleet.model.figures import CostAxis, ShardFigures, SpendingRow
+from bigfleet.model.costs import (
+    OWNED,
+    Amounts,
+    CostCall,
+    CostReport,
+    CostRow,
+    IdleShare,
+    merged,
+    shared_by_use,
+    sum_of,
+)
+from bigfleet.model.figures import SPENDING_AXES, CostAxis, ShardFigures, SpendingRow
 from bigfleet.model.instants import instant_of
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.penalties import LABELS, PINNED, UNSPECIFIED, bucket_label
@@ -27,17 +41,14 @@ from bigfleet.web.past import past_cycle
 from bigfleet.web.problems import Problem, bad
 from bigfleet.web.routes.shards import DEFAULT_SECONDS, DURATION, MOST_SECONDS, MOST_STEP
 from bigfleet.web.schemas import Finops
+from bigfleet.wire.shard_admin import ShardAdminClient
 
 _ORDER = (CapacityType.BARE_METAL, CapacityType.RESERVED, CapacityType.ON_DEMAND, CapacityType.SPOT)
 _SPOT, _PINNED = CapacityType.SPOT.label, bucket_label(PINNED)
 #: A penalty above this on Spot: on-demand at $0.38 and 5 % beats spot at $0.12 and 30 % from $1.04.
 _SPOT_CROSSOVER_BUCKET = LABELS["2"]
-#: Axes whose numbers are not kept yet, and what will provide them.
-_LATER = {
-    "team": "teams of clusters (costs.teams of the settings) are not read by a shard yet",
-    "need": "the cost of a Need is in its row of /needs once claims are attributed",
-}
-AXES = tuple(str(axis) for axis in CostAxis if str(axis) not in _LATER)
+#: Axes whose rows have machines by state, and a series over the last day.
+AXES = tuple(map(str, SPENDING_AXES))
 #: Of one answer; a chart is not wider in pixels.
 _MOST_SAMPLES = 720
 #: Of a row in CSV, after its name.
@@ -45,10 +56,28 @@ _COLUMNS = (
     "machines",
     "committedMachines",
     "dollarsPerHour",
+    "sharedIdleDollarsPerHour",
     "idleDollarsPerHour",
+    "strandedDollarsPerHour",
+    "wasteDollarsPerHour",
+    "imputedDollarsPerHour",
     "expectedInterruptionDollarsPerHour",
     "pinnedMachinesAtRisk",
 )
+#: By field of Amounts; counts are whole.
+_NAMES = {
+    "machines": "machines",
+    "committed": "committedMachines",
+    "unvalued": "unvaluedMachines",
+    "billed": "dollarsPerHour",
+    "imputed": "imputedDollarsPerHour",
+    "interruption": "expectedInterruptionDollarsPerHour",
+    "pinned": "pinnedMachinesAtRisk",
+    "waste": "wasteDollarsPerHour",
+    "idle": "idleDollarsPerHour",
+    "stranded": "strandedDollarsPerHour",
+}
+_COUNTS = ("machines", "committed", "unvalued", "pinned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +86,94 @@ class CostRoutes:
     rates: RateMeter = field(default_factory=RateMeter)
 
     async def costs(self, asked: Asked) -> dict[str, Any] | Response:
-        by = asked.text("by")
-        if by in _LATER:
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no costs by {by}: {_LATER[by]}")
-        for name in ("from", "to"):
-            if asked.text(name):
-                text = "costs of the past are not kept yet: the ledger of hours will provide them"
-                remedy = "leave from and to out; /costs/series has the last day"
-                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, field=name, remedy=remedy)
-        as_csv = wants_csv(asked)
-        told = await self._figures(CostAxis(by), asked.text("at"), asked.text("shard"))
-        rows = [row for each in told.said.values() for row in each.spending]
-        listed = spending_by_name(rows)
+        axis = CostAxis(asked.text("by"))
+        as_csv, past = wants_csv(asked), _past_call(asked, axis, self.fleet.clock.now())
+        if past is not None:
+            return await self._past(asked, past, as_csv=as_csv)
+        told = await self._rates(axis, asked.text("at"), asked.text("shard"))
+        reports = [report for report, _ in told.said.values()]
+        rows = merged(reports)
+        if asked.text("idleShare") == IdleShare.USE and axis in OWNED:
+            rows = shared_by_use(rows)
+        spending = [row for _, seen in told.said.values() for row in seen.spending]
+        states = states_by_name(spending if str(axis) in AXES else ())
+        listed = [row_document(row, states.get(row.name, {})) for row in rows]
         if as_csv:
             table = ([row["name"], *(row[name] for name in _COLUMNS)] for row in listed)
-            return csv_answer(f"costs-by-{by}", [by, *_COLUMNS], table, told.warnings)
+            return csv_answer(f"costs-by-{axis}", [str(axis), *_COLUMNS], table, told.warnings)
+        total = amounts_document(sum_of(report.total for report in reports))
         return {
-            "by": by,
-            "cycle": {shard: each.cycle for shard, each in told.said.items()},
+            "by": str(axis),
+            "cycle": {shard: seen.cycle for shard, (_, seen) in told.said.items()},
             "rows": listed,
-            "totals": totals_of(rows),
-            "imputedDollarsPerHour": None,
-            "wasteDollarsPerHour": None,
+            "totals": {**total, "machinesByState": states_of(spending)},
+            "imputedDollarsPerHour": total["imputedDollarsPerHour"],
+            "wasteDollarsPerHour": total["wasteDollarsPerHour"],
+            "redFlags": [documents.flag_document(flag) for each in reports for flag in each.flags],
+            "unknown": list(dict.fromkeys(text for each in reports for text in each.unknown)),
             **told.head(),
             "queriedAt": queried_at(self.fleet.clock.now()),
         }
 
-    async def _figures(self, by: CostAxis, at: str, shard: str) -> Answers[ShardFigures]:
+    async def _rates(
+        self, axis: CostAxis, at: str, shard: str
+    ) -> Answers[tuple[CostReport, ShardFigures]]:
+        """With the machines by state: on the axis, or where it has none of them by capacity."""
+        axes = (axis,) if str(axis) in AXES else (CostAxis.CAPACITY,)
+
+        async def look(client: ShardAdminClient, cycle: int) -> tuple[CostReport, ShardFigures]:
+            report, seen = await asyncio.gather(
+                client.costs(CostCall(axis, cycle=cycle)), client.figures(axes=axes, cycle=cycle)
+            )
+            return report, seen
+
         if not at:
-            return (await figures(self.fleet, (by,), shard)).require()
+            return (await self.fleet.ask(lambda client: look(client, 0), shard)).require()
         past = past_cycle(self.fleet, at, shard)
-        found = await past.ask(self.fleet, lambda client, n: client.figures(axes=(by,), cycle=n))
-        return Answers({past.shard: found}, {})
+        return Answers({past.shard: await past.ask(self.fleet, look)}, {})
+
+    async def _past(
+        self, asked: Asked, call: CostCall, *, as_csv: bool
+    ) -> dict[str, Any] | Response:
+        """Dollars and machine-hours of the ledgers."""
+        told = (await self.fleet.ask(lambda shard: shard.costs(call))).require()
+        reports = list(told.said.values())
+        rows = merged(reports)
+        if asked.text("idleShare") == IdleShare.USE and call.by in OWNED:
+            rows = shared_by_use(rows)
+        listed = [documents.row_document(row, per_hour=False) for row in rows]
+        if as_csv:
+            names = [name for _, name in documents.NAMES.values()]
+            table = ([row["name"], *(row[name] for name in names)] for row in listed)
+            return csv_answer(f"costs-by-{call.by}", [str(call.by), *names], table, told.warnings)
+        total = sum_of(report.total for report in reports)
+        return {
+            "by": str(call.by),
+            "cycle": {},
+            "rows": [],
+            "period": {
+                "rows": listed,
+                "total": documents.amounts_document(total, per_hour=False),
+                "shards": {
+                    shard: documents.period_document(each.period)
+                    for shard, each in told.said.items()
+                    if each.period is not None
+                },
+            },
+            **told.head(),
+            "queriedAt": queried_at(self.fleet.clock.now()),
+        }
+
+    async def focus(self, asked: Asked) -> Response:
+        """Each hour of the ledgers, in the columns of FOCUS 1.0."""
+        asked.text("from")  # it is required
+        call = _past_call(asked, CostAxis.CLUSTER, self.fleet.clock.now())
+        assert call is not None, "from is said"
+        charged = replace(call, charges=True)
+        told = (await self.fleet.ask(lambda shard: shard.costs(charged))).require()
+        charges = {shard: report.charges for shard, report in told.said.items()}
+        table = ([str(row.get(name, "")) for name in COLUMNS] for row in focus_rows(charges))
+        return csv_answer("costs-focus", COLUMNS, table, told.warnings)
 
     async def series(self, asked: Asked) -> dict[str, Any] | Response:
         by, as_csv = asked.text("by"), wants_csv(asked)
@@ -135,6 +220,19 @@ class CostRoutes:
         }
 
 
+def _past_call(asked: Asked, axis: CostAxis, now: int) -> CostCall | None:
+    """None: it is asked for now; raises Problem for times that cannot be read."""
+    first, last = _second(asked, "from"), _second(asked, "to")
+    if first is None:
+        if last is not None:
+            raise bad("from", "is missing; say since when, such as 2026-11-18T14:00:00Z")
+        return None
+    ends = now if last is None else min(last * SECOND, now)
+    if first * SECOND >= ends:
+        raise bad("from", "from is not before to, or lies ahead")
+    return CostCall(axis, first * SECOND, ends)
+
+
 def _span(asked: Asked, now: int) -> tuple[int, int]:
     """How many seconds, and until when; raises Problem for times that cannot be read."""
     first, last = _second(asked, "from"), _second(asked, "to")
@@ -161,32 +259,32 @@ def _last(values: Sequence[float | None]) -> float:
     return next((value for value in reversed(values) if value is not None), 0.0)
 
 
-def spending_by_name(rows: Iterable[SpendingRow]) -> list[dict[str, Any]]:
-    """What costs most first."""
-    parts: defaultdict[str, list[SpendingRow]] = defaultdict(list)
-    for row in rows:
-        parts[row.name].append(row)
-    found = [{"name": name, **totals_of(some)} for name, some in parts.items()]
-    return sorted(found, key=lambda each: (-each["dollarsPerHour"], each["name"]))
-
-
-def totals_of(rows: Iterable[SpendingRow]) -> dict[str, Any]:
-    all_rows = list(rows)
-    idle = [row for row in all_rows if row.state is MachineState.IDLE]
-    states: Counter[str] = Counter()
-    for row in all_rows:
-        states[row.state.label] += row.machines
+def row_document(row: CostRow, states: Mapping[str, int]) -> dict[str, Any]:
     return {
-        "machines": sum(row.machines for row in all_rows),
-        "committedMachines": sum(row.unpriced for row in all_rows),
+        "name": row.name,
+        **amounts_document(row.amounts),
+        "sharedIdleDollarsPerHour": row.shared,
         "machinesByState": dict(states),
-        "dollarsPerHour": sum(row.dollars_per_hour for row in all_rows),
-        "idleDollarsPerHour": sum(row.dollars_per_hour for row in idle),
-        "expectedInterruptionDollarsPerHour": sum(
-            row.expected_interruption_per_hour for row in all_rows
-        ),
-        "pinnedMachinesAtRisk": sum(row.pinned for row in all_rows),
     }
+
+
+def amounts_document(amounts: Amounts) -> dict[str, Any]:
+    values = {name: getattr(amounts, field) for field, name in _NAMES.items()}
+    return values | {_NAMES[field]: round(getattr(amounts, field)) for field in _COUNTS}
+
+
+def states_by_name(rows: Iterable[SpendingRow]) -> dict[str, Counter[str]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        found[row.name][row.state.label] += row.machines
+    return found
+
+
+def states_of(rows: Iterable[SpendingRow]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row.state.label] += row.machines
+    return dict(found)
 
 
 def finops_of(told: Iterable[ShardFigures]) -> dict[str, Any]:
@@ -272,7 +370,8 @@ def operations(fleet: Fleet) -> list[Operation]:
         Operation(
             "/costs",
             "getCosts",
-            "Dollars per hour now, by an axis: billed, idle, and declared interruptions apart.",
+            "Dollars per hour now, by an axis: billed, imputed and declared apart, and what of the "
+            "bill is idle, stranded or wasted.",
             costs.costs,
             Costs,
             (
@@ -280,13 +379,20 @@ def operations(fleet: Fleet) -> list[Operation]:
                     "by",
                     "What it is told by.",
                     default=str(CostAxis.CLUSTER),
-                    choices=(*AXES, *_LATER),
+                    choices=tuple(map(str, CostAxis)),
                     example="zone",
                 ),
-                Param("from", "Costs of the past are not kept yet."),
-                Param("to", "Costs of the past are not kept yet."),
                 Param("at", "As of a past cycle of one shard, 18231 or 3:18231."),
                 Param("shard", "Only of this shard.", example="shard-0"),
+                Param(
+                    "idleShare",
+                    "use: divide the bill of machines that no cluster has among those that have "
+                    "machines.",
+                    default=str(IdleShare.APART),
+                    choices=tuple(map(str, IdleShare)),
+                ),
+                Param("from", "Since when hours are added up, in RFC 3339; not said: rates now."),
+                Param("to", "Until when, in RFC 3339; now unless said."),
                 FORMAT,
             ),
             problems=(
@@ -296,6 +402,21 @@ def operations(fleet: Fleet) -> list[Operation]:
             ),
             media=(JSON, CSV),
             example="/costs?by=zone",
+        ),
+        Operation(
+            "/costs/focus",
+            "getCostsFocus",
+            "Each hour of the ledgers by cluster, type, zone and capacity type, as CSV in the "
+            "columns of FOCUS 1.0.",
+            costs.focus,
+            str,
+            (
+                Param("from", "Since when, in RFC 3339.", required=True),
+                Param("to", "Until when, in RFC 3339; now unless said."),
+            ),
+            problems=(HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE),
+            media=(CSV,),
+            example="/costs/focus?from=2026-01-01T00:00:00Z",
         ),
         Operation(
             "/costs/series",
