@@ -85,12 +85,37 @@ async def test_both_tables_are_downloaded(browser: Browser, live: LivePage, tmp_
         for name, head in (
             ("Dollars per hour by zone as CSV", "zone,machines,"),
             ("Dollars per hour over time, by zone as CSV", "time,dollarsPerHour,"),
+            ("Dollars of past hours as CSV", "zone,machineHours,"),
+            ("Every hour in the columns of FOCUS 1.0", "AvailabilityZone,BilledCost,"),
         ):
             async with page.tab.expect_download() as coming:
                 await page.tab.get_by_role("link", name=name).click()
             target = tmp_path / (await coming.value).suggested_filename
             await (await coming.value).save_as(target)
             assert target.read_text().startswith(head)
+
+
+@pytest.mark.parametrize("axis", ["Team", "Need"])
+async def test_the_table_tells_every_part_of_the_bill(
+    browser: Browser, live: LivePage, axis: str
+) -> None:
+    async with watching(browser, live.address) as page:
+        await page.open(f"/costs?by={axis.lower()}")
+        table = page.tab.get_by_role("region", name=f"Costs by {axis.lower()}", exact=True)
+        heads = await table.get_by_role("columnheader").all_inner_texts()
+        assert {"Billed", "Of it idle", "Stranded", "Waste", "Imputed", "Interruptions"} <= {*heads}
+        flags = page.tab.get_by_role("region", name="Red flags", exact=True)
+        await flags.get_by_role("listitem").or_(flags.get_by_text("None:")).first.wait_for()
+        assert await page.axe() == []
+
+
+async def test_past_hours_say_what_was_not_observed(browser: Browser, live: LivePage) -> None:
+    async with watching(browser, live.address) as page:
+        await page.open("/costs?span=7d")
+        hours = page.tab.get_by_role("region", name="Dollars of past hours, by cluster", exact=True)
+        await hours.get_by_text("not observed; nothing is added for them").wait_for(timeout=60_000)
+        await hours.get_by_role("button", name="30 d").click()
+        await page.tab.wait_for_url("**/costs?span=30d")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -14,6 +14,7 @@ import { Icon } from "../../ui/icons";
 import { Empty, View } from "../../ui/states";
 import { Count, Name, Percent, PerHour } from "../../ui/values";
 import { IsolatedPools } from "./isolated";
+import { Ledger } from "./ledger";
 import { RegretCard } from "./regret";
 import { type CostSeries, hasSamples, isFree, type Range, RANGES, shownSeries } from "./series";
 import { Statements } from "./statements";
@@ -23,7 +24,7 @@ const EVERY = 3_000;
 const BARS = 8;
 const AXES = [
   { value: "cluster", text: "Cluster" }, { value: "capacity", text: "Capacity type" }, { value: "type", text: "Machine type" },
-  { value: "zone", text: "Zone" }, { value: "priority", text: "Priority" },
+  { value: "zone", text: "Zone" }, { value: "priority", text: "Priority" }, { value: "team", text: "Team" }, { value: "need", text: "Need" },
 ] as const;
 type Axis = (typeof AXES)[number]["value"];
 
@@ -34,13 +35,24 @@ interface Totals {
   idleDollarsPerHour: number;
   expectedInterruptionDollarsPerHour: number;
   pinnedMachinesAtRisk: number;
+  imputedDollarsPerHour: number;
+  unvaluedMachines: number;
+  wasteDollarsPerHour: number;
+  strandedDollarsPerHour: number;
+}
+interface Flag {
+  severity: string;
+  code: string;
+  subject: string;
+  count: number;
+  text: string;
 }
 interface Costs {
   by: string;
   rows: (Totals & { name: string })[];
   totals: Totals;
-  imputedDollarsPerHour: number | null;
-  wasteDollarsPerHour: number | null;
+  redFlags: Flag[];
+  unknown: string[];
 }
 interface Finops {
   capacityTypes: string[];
@@ -51,14 +63,19 @@ interface Finops {
 
 const NOT_YET = "No answer yet";
 const titleOf = (axis: Axis): string => AXES.find((each) => each.value === axis)?.text ?? "";
-const noName = (axis: Axis): string => (axis === "cluster" ? "no cluster" : axis === "priority" ? "no demand" : "not said");
+const OWNED: readonly Axis[] = ["cluster", "team", "priority", "need"];
+/** The chart samples these; teams and Needs are told by the cycle and by the hour. */
+const CHARTED: readonly Axis[] = ["cluster", "capacity", "type", "zone", "priority"];
+const noName = (axis: Axis): string => (OWNED.includes(axis) ? "shared idle" : "not said");
 
 /** A number alone says nothing in a legend. */
 const labelOf = (axis: Axis, name: string): string => (!name ? noName(axis) : axis === "priority" && name !== "other" ? `priority ${name}` : name);
 
 function Label({ axis, name }: { axis: Axis; name: string }) {
   if (!name) return <span className="dim">{noName(axis)}</span>;
-  return axis === "cluster" ? <Link to={linkTo(objectPath("clusters", name))}><Name>{name}</Name></Link> : <Name>{name}</Name>;
+  if (axis === "cluster") return <Link to={linkTo(objectPath("clusters", name))}><Name>{name}</Name></Link>;
+  if (axis === "need" && name.startsWith("need/")) return <Link to={linkTo("/needs", { need: name.slice("need/".length) })}><Name>{name.slice("need/".length)}</Name></Link>;
+  return <Name>{name}</Name>;
 }
 
 /** Their places are there before their numbers are: nothing moves when those come. */
@@ -66,25 +83,44 @@ function Tiles({ told }: { told: Costs | undefined }) {
   const totals = told?.totals;
   return (
     <div className="costs-tiles">
-      <Tile title="Billed" source={{ route: "/costs", command: "bigfleet status -o json" }} value={<PerHour v={totals?.dollarsPerHour} why={NOT_YET} />} note={totals ? format.plural(totals.machines, "machine") : "machines"} />
-      <Tile title="Of it idle" value={<PerHour v={totals?.idleDollarsPerHour} why={NOT_YET} />} note="billed, not in use" />
+      <Tile title="Billed" source={{ route: "/costs", command: "bigfleet reports cost" }} value={<PerHour v={totals?.dollarsPerHour} why={NOT_YET} />} note={totals ? format.plural(totals.machines, "machine") : "machines"} />
+      <Tile title="Of it idle" value={<PerHour v={totals?.idleDollarsPerHour} why={NOT_YET} />} note="free to be taken" />
+      <Tile title="Of it stranded" value={<PerHour v={totals?.strandedDollarsPerHour} why={NOT_YET} />} note="failed, held or unclaimed" />
+      <Tile title="Of it waste" value={<PerHour v={totals?.wasteDollarsPerHour} why={NOT_YET} />} note="claimed and left unused" />
       <Tile title="Expected interruptions" value={<PerHour v={totals?.expectedInterruptionDollarsPerHour} why={NOT_YET} />} note="declared, never billed" />
-      <Tile title="Without a price" value={<Count v={totals?.committedMachines} unit="machines" why={NOT_YET} />} note="owned or reserved: billed $0" />
-      <Tile title="Imputed" value={<PerHour v={told?.imputedDollarsPerHour} why="What owned machines would cost is not kept yet" />} note="of owned machines" />
-      <Tile title="Waste" value={<PerHour v={told?.wasteDollarsPerHour} why="Waste is not measured yet" />} note="billed for nothing" />
+      <Tile title="Without a price" value={<Count v={totals?.committedMachines} unit="machines" why={NOT_YET} />} note={totals && !isUnvalued(totals) ? `${format.perHour(totals.imputedDollarsPerHour)} by costs.imputed` : "owned or reserved: billed $0"} />
     </div>
+  );
+}
+
+/** Without a price in the settings nothing is guessed. */
+const isUnvalued = (totals: Totals): boolean => totals.unvaluedMachines > 0 && totals.unvaluedMachines === totals.committedMachines;
+
+function Imputed({ totals }: { totals: Totals }) {
+  return <PerHour v={isUnvalued(totals) ? null : totals.imputedDollarsPerHour} why="costs.imputed names no price for them, such as metal.8=3.00" />;
+}
+
+function Flags({ told }: { told: Costs }) {
+  return (
+    <Card title="Red flags" source={{ route: "/costs", command: "bigfleet reports cost" }}>
+      {told.redFlags.length === 0 && <p className="costs-calm"><Icon name="check" size={14} /> None: no workload is on capacity that its penalty forbids, and no Idle machine is past its hold.</p>}
+      {told.redFlags.length > 0 && <ul className="costs-flags costs-flags-alone">{told.redFlags.map((flag) => <li key={flag.code + flag.subject}><Pill tone={flag.severity === "danger" ? "danger" : "warn"}>{flag.severity}</Pill> <bdi>{flag.text}</bdi></li>)}</ul>}
+      {told.unknown.map((text) => <p key={text} className="dim costs-unknown">{text}</p>)}
+    </Card>
   );
 }
 
 function Rows({ told, axis }: { told: Costs; axis: Axis }) {
   const total = told.totals.dollarsPerHour;
-  const bars = told.rows.slice(0, BARS).map((row, index) => ({ name: row.name || noName(axis), value: row.dollarsPerHour, colour: categorical(index) }));
+  // In the order of the chart above, so that a name has one colour in both.
+  const dearest = told.rows.filter((row) => row.dollarsPerHour > 0).sort((one, other) => other.dollarsPerHour - one.dollarsPerHour);
+  const bars = dearest.slice(0, BARS).map((row, index) => ({ name: row.name || noName(axis), value: row.dollarsPerHour, colour: categorical(index) }));
   return (
     <>
       <div className="costs-bar"><PartsBar label={`Billed by ${axis}`} parts={bars} /></div>
       <div className="costs-scroll" role="region" aria-label={`Costs by ${axis}`} tabIndex={0}>
         <table className="costs-table">
-          <thead><tr><th scope="col">{titleOf(axis)}</th><th scope="col">Machines</th><th scope="col">Without a price</th><th scope="col">Billed</th><th scope="col">Share</th><th scope="col">Of it idle</th><th scope="col"><span data-tip="Declared penalties times probability; never billed">Interruptions</span></th><th scope="col"><span data-tip="Machines that can be interrupted and run work that must not be">Pinned at risk</span></th></tr></thead>
+          <thead><tr><th scope="col">{titleOf(axis)}</th><th scope="col">Machines</th><th scope="col">Without a price</th><th scope="col">Billed</th><th scope="col">Share</th><th scope="col"><span data-tip="Idle machines that may be taken">Of it idle</span></th><th scope="col"><span data-tip="Failed, held, or claimed by no Need">Stranded</span></th><th scope="col"><span data-tip="What claimed machines leave unused, in the dimension that fills first">Waste</span></th><th scope="col"><span data-tip="What machines with the price 0 would cost by costs.imputed; in no other number">Imputed</span></th><th scope="col"><span data-tip="Declared penalties times probability; never billed">Interruptions</span></th><th scope="col"><span data-tip="Machines that can be interrupted and run work that must not be">Pinned at risk</span></th></tr></thead>
           <tbody>
             {told.rows.map((row) => (
               <tr key={row.name}>
@@ -94,6 +130,9 @@ function Rows({ told, axis }: { told: Costs; axis: Axis }) {
                 <td><PerHour v={row.dollarsPerHour} /></td>
                 <td><Percent v={total > 0 ? row.dollarsPerHour / total : null} why="Nothing is billed" /></td>
                 <td><PerHour v={row.idleDollarsPerHour} /></td>
+                <td><PerHour v={row.strandedDollarsPerHour} /></td>
+                <td><PerHour v={row.wasteDollarsPerHour} /></td>
+                <td><Imputed totals={row} /></td>
                 <td><PerHour v={row.expectedInterruptionDollarsPerHour} /></td>
                 <td className={row.pinnedMachinesAtRisk > 0 ? "costs-bad" : ""}><Count v={row.pinnedMachinesAtRisk} /></td>
               </tr>
@@ -168,12 +207,14 @@ export default function CostsPage() {
       <Scrub loading={loaded.loading} />
       <Tiles told={loaded.data} />
       <div className="costs-axes"><Segmented label="By" options={AXES} value={axis} onChange={setBy} /></div>
-      {!moment && <Course axis={axis} range={range} setRange={setRange} />}
+      {!moment && CHARTED.includes(axis) && <Course axis={axis} range={range} setRange={setRange} />}
       <Card title={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} source={{ route: `/costs?by=${axis}` }} actions={<Download href={csvOf("/costs", { by: axis, ...askedAt(moment) })} what={`Dollars per hour by ${titleOf(axis).toLowerCase()}`} />} flush>
         <View of={loaded} height={200} empty={(told) => (told.rows.length === 0 ? <Empty title="No machine exists yet" height={120}><p>Costs appear with the first machine that a provider lists.</p></Empty> : null)}>
           {(told) => <Rows told={told} axis={axis} />}
         </View>
       </Card>
+      {!moment && <Ledger axis={axis} title={titleOf(axis)} noName={noName(axis)} />}
+      {loaded.data && <Flags told={loaded.data} />}
       {!moment && <IsolatedPools />}
       {!moment && <RegretCard range={range} />}
       {!moment && <Statements />}
