@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.bench import journal
-from bigfleet.bench.journal import answering, diffing, living
+from bigfleet.bench.journal import answering, cost_day, diffing, living
 from bigfleet.cli.main import cli
 
 BUDGET = {
@@ -22,6 +22,9 @@ BUDGET = {
     "why a Need with 4,114 candidates, 4 cycles after a key frame, CPU p95": "<= 3",
     "journal on beside off, CPU": "<= 3",
     "journal on beside off, by the clock": "<= 3",
+    "ledger of costs on beside off, CPU": "<= 3",
+    "ledger of costs on beside off, by the clock": "<= 3",
+    "a day told by every axis and for a cost tool": "<= 10",
     "why a Need over RPC, latest cycle, p95": "<= 300",
     "why a Need over RPC, past cycle, p95": "<= 3",
     "cycle p99 beside 2 what-ifs, CPU": "<= 5",
@@ -45,6 +48,8 @@ def briefly() -> Iterator[None]:
         patch.setattr(living, "CYCLE_SECONDS", 0.05)
         patch.setattr(living, "PAST_CYCLES", 3)
         patch.setattr(journal, "DIFF_SCALE", 0.02)
+        patch.setattr(journal, "COST_SCALE", 0.02)
+        patch.setattr(cost_day, "HOURS", 2)
         yield
 
 
@@ -65,6 +70,7 @@ def test_every_budget_is_measured_and_judged() -> None:
     assert beside["low"] <= beside["value"] <= beside["high"]
     assert rows["what-ifs that were answered meanwhile"]["value"] >= 2
     assert rows["closed diff of 12 cycles, CPU"]["value"] > 0
+    assert rows["rows of that day for a cost tool"]["value"] > 2
 
 
 def test_people_get_a_table_of_the_parts_they_name() -> None:

@@ -206,9 +206,11 @@ def journal(
     \b
     recording  bytes of a cycle and of a day
     questions  why, why-not and what-if, asked in this process
-    living     a shard of the shape, a process of its own: its cycles with the journal on and off
-               and beside two what-ifs, and why over its admin RPC
+    living     a shard of the shape, a process of its own: its cycles with the journal on and off,
+               with the ledger of costs on and off and beside two what-ifs, and why over its admin
+               RPC
     diff       an upgrade diff of some hours at 4,586 machines, and what it makes of a day
+    costs      a day of uber-5k in the ledger of costs, and how soon it is told
 
     The exit code is 0 with every verdict, because a busy machine is not a defect.
     """

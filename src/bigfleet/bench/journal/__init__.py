@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from bigfleet.bench.engine.shapes import SHAPES
 from bigfleet.bench.engine.workload import EngineWorkload, Shape, scaled
 from bigfleet.bench.journal.answering import (
     WIDE_CANDIDATES,
@@ -15,6 +16,8 @@ from bigfleet.bench.journal.answering import (
     zone_lost,
 )
 from bigfleet.bench.journal.churning_fleet import ChurningFleet
+from bigfleet.bench.journal.cost_day import SHAPE as COST_SHAPE
+from bigfleet.bench.journal.cost_day import day_told
 from bigfleet.bench.journal.diffing import SCALE as DIFF_SCALE
 from bigfleet.bench.journal.diffing import diffed
 from bigfleet.bench.journal.living import lived
@@ -32,7 +35,9 @@ STATED_FOR = (
 QUESTIONS = 40
 #: Cycles after a key frame: about as many as there are at 2 % a minute.
 MOST_PAST = 40
-PARTS = ("recording", "questions", "living", "diff")
+PARTS = ("recording", "questions", "living", "diff", "costs")
+#: Of the fleet whose day is told.
+COST_SCALE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,9 @@ async def measured(given: JournalScale, parts: Collection[str], say: Say) -> lis
         found += await lived(given.shape, given.scale, given.cycles, QUESTIONS, say)
     if "diff" in parts:
         found += await diffed(given.diff_cycles, DIFF_SCALE, say)
+    if "costs" in parts:
+        say(f"{COST_SHAPE} is built")
+        found += day_told(SHAPES[COST_SHAPE].build(COST_SCALE), say)
     return found
 
 

@@ -1,5 +1,5 @@
-"""A living shard of the shape: its cycles with the journal on and off, and beside two what-ifs; and
-how soon it answers why over its admin RPC.
+"""A living shard of the shape: its cycles with the journal on and off, with the ledger of costs on
+and off, and beside two what-ifs; and how soon it answers why over its admin RPC.
 
 The shard is a process of its own (`settled_shard.py`) on the loopback. Blocks of its cycles take
 turns (`bench/paired.py`); the first cycle of a block belongs to none, since what came before the
@@ -49,6 +49,7 @@ async def lived(shape: Shape, scale: float, cycles: int, questions: int, say: Sa
         # First, while every cycle so far is in the journal.
         found = await _question_rows(shard, people, workload, questions, say)
         found += await _journal_rows(shard, rounds, say)
+        found += await _cost_rows(shard, rounds, say)
         found += await _what_if_rows(shard, people, workload, rounds, say)
         found.append(Measure("memory of the shard", shard.resident_bytes() / 2**20, "MB"))
     return found
@@ -102,6 +103,20 @@ async def _journal_rows(shard: Child, rounds: int, say: Say) -> list[Measure]:
         *measures_of("journal", "by the clock", _rounds(costs, 0), 3),
         Measure("page faults of a cycle, journal off", _mean(faults, is_on=False), ""),
         Measure("page faults of a cycle, journal on", _mean(faults, is_on=True), ""),
+    ]
+
+
+async def _cost_rows(shard: Child, rounds: int, say: Say) -> list[Measure]:
+    """On, what each cycle costs is looked at: a shard does it every ten seconds."""
+
+    async def switch(is_on: bool) -> None:
+        await shard.ask("costs on" if is_on else "costs off")
+
+    costs = await _alternated(shard, rounds, switch, say, "ledger of costs on and off")
+    await shard.ask("costs as usual")
+    return [
+        *measures_of("ledger of costs", "CPU", _rounds(costs, 1), 3),
+        *measures_of("ledger of costs", "by the clock", _rounds(costs, 0), 3),
     ]
 
 

@@ -5,7 +5,8 @@ dry-run. What it decides is done by the next second, in its inventory, as an ins
 do it; every second some machines and Needs change (`ChurningFleet`). Everything else is the process
 that `bigfleet shard` runs: cycles, journal, questions, what-ifs.
 
-Told `journal off` by a line on its standard input it records no more, until `journal on`. It
+Told `journal off` by a line on its standard input it records no more, until `journal on`. Told
+`costs off` its ledger of costs looks at no cycle, told `costs on` at every one. It
 answers every line with what its cycles cost since the last one.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 from bigfleet.bench.engine.shapes import SHAPES
 from bigfleet.bench.journal.churning_fleet import ChurningFleet
+from bigfleet.bench.journal.switched_costs import Looks, SwitchedCosts
 from bigfleet.bench.journal.switched_journal import SwitchedJournal
 from bigfleet.bench.processes import answer_lines
 from bigfleet.bench.shard.cycle_watch import CycleWatch
@@ -35,9 +37,11 @@ from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.rollups import Rollup
 from bigfleet.process import real_context
+from bigfleet.shard.driving.costs import ShardCosts
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.shard.execution.action_runs import whole_stamp
 from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.state import ShardState
 
 PROVIDER = "bench"
 #: Decisions after which a fleet has settled, or has to do.
@@ -48,6 +52,11 @@ LOOK_SECONDS = 0.02
 
 class SettledShard(ShardProcess):
     switch: SwitchedJournal
+    costs: SwitchedCosts
+
+    def _make_costs(self, settings: ShardSettings, state: ShardState) -> ShardCosts:
+        self.costs = SwitchedCosts(state, self._data_dir, self.context.clock, self.context.log)
+        return self.costs
 
     def _make_journal(self, settings: ShardSettings, epoch: int) -> JournalWriter:
         context = self.context
@@ -100,6 +109,7 @@ async def _live(process: SettledShard, fleet: ChurningFleet) -> None:
             seen = finished.given.cycle
             carry_out(state.parts.machines.inventory, finished.decision.actions)
             fleet.change()
+            await process.costs.cycle_ended()
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -136,8 +146,11 @@ async def _served(settings: ShardSettings, shape: str, scale: float) -> None:
         }
 
     def heard(line: str) -> None:
-        if line:
-            process.switch.is_on = line == "journal on"
+        match line.split():
+            case ["journal", word]:
+                process.switch.is_on = word == "on"
+            case ["costs", *words]:
+                process.costs.looks = Looks(" ".join(words))
 
     await answer_lines(told, heard)
     for task in beside:
