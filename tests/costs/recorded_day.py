@@ -64,19 +64,24 @@ class RecordedDay(RecordedShard):
     def __init__(self, file: JournalFile) -> None:
         super().__init__(file, fleet(), BEGIN)
 
-    def live(self) -> None:
-        for hour in range(FIRST_HOUR, LAST_HOUR):
+    def live(self, clusters: tuple[str, ...], hours: int) -> None:
+        for hour in range(FIRST_HOUR, FIRST_HOUR + hours):
             for cluster, machines in zip(("shop", "batch"), HOURS[hour % 24], strict=True):
-                self.report(cluster, demand(cluster, machines))
+                if cluster in clusters:
+                    self.report(cluster, demand(cluster, machines))
             self.run_recorded(3600 // self.cycle_seconds)
         # Of the cycle that ends the last hour.
         self.run_recorded(1)
 
 
-def record_in(folder: Path) -> None:
+def record_in(
+    folder: Path,
+    clusters: tuple[str, ...] = ("shop", "batch"),
+    hours: int = LAST_HOUR - FIRST_HOUR,
+) -> None:
     file = JournalFile(folder, "shard-0", 1, "0.3.0", JournalLimits())
     file.prepare()
-    RecordedDay(file).live()
+    RecordedDay(file).live(clusters, hours)
     file.close()
 
 

@@ -13,9 +13,13 @@ from bigfleet.model.isolated import IsolatedCall, IsolatedReport
 from tests.costs.recorded_day import DAY, record_in, rented
 
 
+def compared(journal: Path) -> IsolatedReport:
+    return isolated_report(JournalReading(segments_of(journal), (0, 0), LATEST), IsolatedCall())
+
+
 @pytest.fixture(scope="module")
 def day() -> IsolatedReport:
-    return isolated_report(JournalReading(segments_of(DAY), (0, 0), LATEST), IsolatedCall())
+    return compared(DAY)
 
 
 def test_each_side_rents_what_its_hours_say_and_the_tails_of_it(day: IsolatedReport) -> None:
@@ -40,6 +44,15 @@ def test_the_pools_of_the_clusters_add_up_to_the_isolated_side(day: IsolatedRepo
         day.isolated.dollars
     )
     assert sum(each.share for each in day.clusters) == pytest.approx(1.0)
+
+
+def test_a_shard_of_one_cluster_comes_to_the_same_on_both_sides(tmp_path: Path) -> None:
+    """To the last digit, in hours in which machines are rented and given back."""
+    record_in(tmp_path, clusters=("shop",), hours=9)
+    report = compared(tmp_path)
+    assert report.pooled.dollars > 1.0
+    assert report.isolated == report.pooled
+    assert [each.isolated for each in report.slices] == [each.pooled for each in report.slices]
 
 
 def test_the_day_is_recorded_as_it_is_told(tmp_path: Path) -> None:

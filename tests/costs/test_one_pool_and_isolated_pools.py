@@ -40,6 +40,7 @@ from tests.costs.recordings import (
 )
 from tests.journal.lives import LivingFleet
 from tests.journal.test_recorded_cycles_replay import SEEDS, read, recorded
+from tests.nightly import IS_NIGHTLY
 
 QUICK = latencies_of({"create": "4s", "configure": "3s", "drain": "2s", "delete": "2s"})
 
@@ -71,7 +72,7 @@ def life(seed: int, cycles: int, *, one_cluster: bool = False) -> list[RecordedC
 # -- laws ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=500 if IS_NIGHTLY else 15)
 @given(seed=SEEDS, split=st.sampled_from(Split))
 def test_with_one_cluster_isolated_is_pooled_exactly(seed: int, split: Split) -> None:
     cycles = life(seed, 12, one_cluster=True)

@@ -1,9 +1,10 @@
-"""Tells a person at a terminal how far compiling is, and ends it where SIGTERM asks for that."""
+"""Tells a person at a terminal how far compiling or a journal is; SIGTERM ends the compiling."""
 
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 #: A cache is read faster than this: no line for it.
 _WORTH_TELLING_SECONDS = 1.5
+_BETWEEN_LINES_SECONDS = 0.5
 
 
 def compile_all(*, always: bool = False) -> "Progress":
@@ -49,6 +51,24 @@ def compile_all(*, always: bool = False) -> "Progress":
     if is_open:
         click.echo("", err=True)
     return ended
+
+
+@contextmanager
+def counted_cycles() -> Iterator[Callable[[int], None]]:
+    """A line on standard error, for a person at a terminal; it is told how many are done."""
+    shown, began, told = sys.stderr.isatty(), time.monotonic(), 0.0
+
+    def tell(cycles: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if shown and now - told >= _BETWEEN_LINES_SECONDS:
+            told = now
+            rate = cycles / max(now - began, 1e-9)
+            click.echo(f"\r{cycles:,} cycles, {rate:,.0f} a second ", err=True, nl=False)
+
+    yield tell
+    if told:
+        click.echo("", err=True)
 
 
 @contextmanager

@@ -1,10 +1,7 @@
 """`bigfleet replay`: recorded cycles decided again, and whether they come out the same."""
 
-import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,7 +210,9 @@ def _decide_failed(segments: "list[Segment]") -> None:
 
 
 def _diff(request: DiffRequest, segments: "list[Segment]") -> None:
-    with _progress() as tell:
+    from bigfleet.cli.progress import counted_cycles
+
+    with counted_cycles() as tell:
         found = compared(request, segments, tell)
     if not found.comparison.cycles:
         there = kept_span(segments)
@@ -254,6 +253,7 @@ def _replayed(
     workers: int,
     verify: bool,
 ) -> _Report:
+    from bigfleet.cli.progress import counted_cycles
     from bigfleet.journal.history import History
     from bigfleet.journal.other_engine import until
     from bigfleet.journal.replay import replayed, vetoes_of
@@ -261,7 +261,7 @@ def _replayed(
 
     report, history = _Report(), History()
     cycles = until(history.cycles(records_in_order(segments, first)), last)
-    with ThreadPoolExecutor(workers) as threads, _progress() as tell:
+    with ThreadPoolExecutor(workers) as threads, counted_cycles() as tell:
         for each in replayed(cycles, first=first, workers=workers, run_workers=threads.map):
             report.take(each)
             if verify:
@@ -308,24 +308,6 @@ def _redact(segments: "list[Segment]", directory: Path, workers: int) -> None:
     files = f"{len(segments)} file{'' if len(segments) == 1 else 's'}"
     click.echo(f"{directory}: {files} under other names")
     click.echo(f"To see that they decide the same: bigfleet replay {directory}")
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """A line on standard error, for a person at a terminal."""
-    shown, began, told = sys.stderr.isatty(), time.monotonic(), 0.0
-
-    def tell(cycles: int) -> None:
-        nonlocal told
-        now = time.monotonic()
-        if shown and now - told >= 0.5:
-            told = now
-            rate = cycles / max(now - began, 1e-9)
-            click.echo(f"\r{cycles:,} cycles, {rate:,.0f} a second ", err=True, nl=False)
-
-    yield tell
-    if told:
-        click.echo("", err=True)
 
 
 def _print(report: _Report) -> None:

@@ -29,12 +29,15 @@ _MOST_GAPS = 50
 
 
 def isolated_report(
-    read: Reading, asked: IsolatedCall, is_time_up: Callable[[], bool] = lambda: False
+    read: Reading,
+    asked: IsolatedCall,
+    is_time_up: Callable[[], bool] = lambda: False,
+    each_cycle: Callable[[int], None] = lambda cycles: None,
 ) -> IsolatedReport:
     """Reads the journal twice: first for shares and latencies, then to run both sides on it.
 
-    When the time is up the report covers what was run until then. Raises NothingToCompare, TooLong,
-    UnreadableJournal and BrokenJournal.
+    When the time is up the report covers what was run until then. `each_cycle` is told how many are
+    run. Raises NothingToCompare, TooLong, UnreadableJournal and BrokenJournal.
     """
     survey = Survey(is_time_up)
     latencies = measured_latencies(survey.looked_at(observed(*read())))
@@ -56,6 +59,7 @@ def isolated_report(
     for cycle, gap in islice(observed(*read()), survey.cycles):
         if not run.take(cycle, gap):
             break
+        each_cycle(run.cycles)
     if run.before is None or not run.slices.seconds:
         raise TooLong
     left = survey.cycles - run.cycles

@@ -105,7 +105,7 @@ def isolated(
 def _recorded(
     source: Source, first: tuple[int | None, int] | int | None, asked: "IsolatedCall"
 ) -> "FleetAnswers[IsolatedReport]":
-    from bigfleet.cli.progress import compile_all
+    from bigfleet.cli.progress import compile_all, counted_cycles
     from bigfleet.cli.whole_fleet import FleetAnswers
     from bigfleet.costs.isolated import isolated_report
     from bigfleet.costs.isolated_reading import JournalReading, NothingToCompare
@@ -120,7 +120,8 @@ def _recorded(
             cycle_named(source.at, segments, LATEST),
         )
         try:
-            report = isolated_report(reading, asked)
+            with counted_cycles() as tell:
+                report = isolated_report(reading, asked, each_cycle=tell)
         except NothingToCompare as problem:
             click.echo(f"{problem}; the journal has {kept_span(segments)}", err=True)
             raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
