@@ -91,7 +91,7 @@ function Shard({ told, several }: { told: OfShard; several: boolean }) {
   const { times, pooled, isolated } = lines(told.report.slices, told.report.sliceSeconds);
   const series: Series[] = [
     { label: "One pool", colour: categorical(0), points: pooled },
-    { label: "Isolated pools", colour: categorical(1), points: isolated },
+    { label: "Isolated", colour: categorical(1), points: isolated },
   ];
   const missing = [...told.report.gaps, ...(told.report.cutShort ? [told.report.cutShort] : [])];
   const of = several ? ` of ${told.shardId}` : "";
