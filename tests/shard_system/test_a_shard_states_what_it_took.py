@@ -13,10 +13,11 @@ from bigfleet.model.penalties import bucket_of_dollars
 from bigfleet.model.session_frames import ReclaimInstruction
 from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
 from bigfleet.model.statements import InvoiceCall, Invoices, NextBestKind
+from bigfleet.shard.settings import CostSettings
 from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.shard_system.demand import HIGH, LOW, whole_nodes
 from tests.shard_system.operators import Operator, operating
-from tests.shard_system.rig import ShardRig, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until, until_told
 
 PREEMPTS_OF_SHOP = PauseScope(cluster_ids=("shop",), kinds=(ActionKind.PREEMPT,))
@@ -113,6 +114,15 @@ async def test_a_drain_over_a_restart_is_one_statement_live_and_in_the_journal(
     assert recorded is not None
     assert recorded.invoices.statements == live
     assert recorded.invoices.parts == found.parts
+
+
+async def test_months_of_teams_are_those_of_the_settings(tmp_path: Path) -> None:
+    settings = replace(QUICK, costs=CostSettings(teams=("shop=retail", "web=retail")))
+    async with (
+        provided(tmp_path, [offered("bare_metal", 1)]) as provider,
+        sharded(tmp_path / "data", [provider.address], settings) as shard,
+    ):
+        assert (await told(shard)).team_of_cluster == (("shop", "retail"), ("web", "retail"))
 
 
 async def test_a_damaged_file_is_told_and_machines_are_taken_as_before(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+from bigfleet.costs.named_prices import costs_of
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.logs import NullLog
 from bigfleet.edge.process_usage import ProcessUsage
@@ -284,7 +285,9 @@ class AdminAnswers:
     async def invoices(self, call: InvoiceCall) -> Invoices:
         if self._statements is None:
             return Invoices((), (), trouble="this shard keeps no statements")
-        return await asyncio.to_thread(self._statements.invoices, call)
+        found = await asyncio.to_thread(self._statements.invoices, call)
+        teams = costs_of((), self._state.parts.settings.now.costs.teams).team_of_cluster
+        return replace(found, team_of_cluster=tuple(sorted(teams.items())))
 
     async def verifier(self) -> VerifierView:
         return self._state.parts.verification.view(self._outlet.now())
