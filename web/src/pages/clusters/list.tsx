@@ -47,9 +47,9 @@ function columns(quarantines: readonly Quarantine[], declared: Invoices | undefi
     },
     { key: "machines", title: "Machines", width: 88, align: "right", sortable: true, cell: (row) => <Count v={row.machines} why={row.error} unit="machines" /> },
     { key: "cost", title: "$/h", width: 88, align: "right", sortable: true, cell: (row) => <PerHour v={row.dollarsPerHour} why={row.error} /> },
-    { key: "declared", title: "Declared", tip: "Penalties of machines taken for it and from it in its newest month: declared, never billed", width: 116, align: "right", cell: (row) => <Declared of={newestOf(declared, row.id)} isTold={declared !== undefined} /> },
+    { key: "declared", title: "Declared", tip: "Penalties of machines taken for it and from it in its newest month: declared, never billed", width: 136, align: "right", cell: (row) => <Declared of={newestOf(declared, row.id)} isTold={declared !== undefined} /> },
     {
-      key: "rollup", title: "Last roll-up", tip: "When it last said what it needs; below, since when its stream is open", width: 112, sortable: true,
+      key: "rollup", title: "Last roll-up", tip: "When it last said what it needs; below, since when its stream is open", width: 100, sortable: true,
       cell: (row) => <span className="clusters-two"><Ago nanos={row.session?.lastRollupUnixNanos} /><span className="clusters-sub">{row.connected ? <>open <Age nanos={row.session?.connectedUnixNanos} /></> : "no stream"}</span></span>,
     },
     { key: "marks", title: "Holds", tip: "Pauses, quarantines, refused roll-ups", width: 88, cell: (row) => <Marks marks={marksOf(row, rollupQuarantine(row, quarantines))} /> },
