@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bigfleet.forecast.calibration import ALL, MOST_OPEN, MOST_OUTCOMES, Calibration
+from bigfleet.forecast.calibration import MOST_OPEN, MOST_OUTCOMES, Calibration
 from bigfleet.forecast.durations import (
     LEAST_SEEN,
     MOST_KEPT,
@@ -13,6 +13,7 @@ from bigfleet.forecast.durations import (
     assumed,
 )
 from bigfleet.model.forecasts import (
+    ALL,
     Forecast,
     ForecastPath,
     Reliability,

@@ -3,9 +3,8 @@
 import pytest
 
 from bigfleet.forecast.book import ForecastBook
-from bigfleet.forecast.calibration import ALL
 from bigfleet.model.actions import Action
-from bigfleet.model.forecasts import ForecastPath, Reliability, reliability_of
+from bigfleet.model.forecasts import ALL, ForecastPath, Reliability, reliability_of
 from tests.forecast.latency_world import LatencyWorld
 
 #: First forecasts alone: none is made anew.

@@ -36,7 +36,7 @@ OURS = {
     *("agg", "autoscaler", "bucket", "capacity_type", "cause", "code", "disposition", "event"),
     *("field", "interruption_penalty_bucket", "kind", "layer", "list", "mode", "op", "outcome"),
     *("phase", "priority_class", "reason", "result", "rpc", "source", "stage", "state", "status"),
-    *("invariant", "tier", "to", "verb"),
+    *("invariant", "path", "quantile", "tier", "to", "verb"),
 }
 CATALOGUES = {each.prefix: each for each in (SHARD, COORDINATOR, OPERATOR, PODWATCH, PROVIDER)}
 _VERBS = {"add", "set", "observe", "drop", "drop_all_with", "count"}

@@ -17,6 +17,7 @@ LISTS = {
     "/regret": shapes.Regrets,
     "/invoices": shapes.InvoicesShape,
     "/invoices?by=team&teams=shop=retail&month=2026-03&limit=5": shapes.InvoicesShape,
+    "/eta": shapes.Etas,
     "/verifier": shapes.Verifiers,
     "/quotas": shapes.Quotas,
     "/transfers?finished=true": shapes.Transfers,

@@ -23,6 +23,7 @@ from bigfleet.model.explanations import (
     VictimVerdict,
 )
 from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
+from bigfleet.model.forecasts import ForecastCall, ForecastReport
 from bigfleet.model.journal import JournalEvent, JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
     Check,
@@ -114,6 +115,7 @@ from tests.wire import (
     cost_answers,
     counterfactual_answer,
     figures_answer,
+    forecast_answer,
     isolated_answer,
     regret_answer,
     statement_answers,
@@ -333,6 +335,7 @@ BLOCKED = NeedRow(
     3,
     4,
     sources=("pod", "buffer"),
+    forecast=forecast_answer.TIMED.brief,
 )
 assert FULL.reservation is not None
 EXPLAINED_NEED = NeedExplanation(
@@ -378,6 +381,7 @@ EXPLAINED_NEED = NeedExplanation(
             "r-2 fits more tightly",
         ),
     ),
+    forecast=forecast_answer.TIMED,
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 REASONS = (ReasonCount("keep.order", 90), ReasonCount("rail.paused", 5))
@@ -503,6 +507,10 @@ class ScriptedAdmin(cost_answers.ScriptedCosts, isolated_answer.ScriptedIsolated
     async def thrash(self) -> Sequence[ThrashFinding]:
         self.asked.append(("thrash",))
         return (thrash_answers.THRASHING,)
+
+    async def forecasts(self, call: ForecastCall) -> ForecastReport:
+        self.asked.append(("forecasts", call))
+        return forecast_answer.REPORT
 
     async def regret(self) -> Regret:
         self.asked.append(("regret",))

@@ -16,6 +16,7 @@ from bigfleet.model.cluster_reports import (
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import RollupRefusal
+from tests.wire import forecast_answer
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
 REPORT = ClusterReport(
@@ -48,6 +49,7 @@ REPLY = ClusterReportReply(
             state=NeedState.ARRIVING,
             since=77,
             folded_members=2,
+            forecast=forecast_answer.TIMED.brief,
         ),
         NeedStanding(FINGERPRINT, "g\x00", False, UnmetReason.NO_MATCHING_SUPPLY, "short of cpu 1"),
     ),

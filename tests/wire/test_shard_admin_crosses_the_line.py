@@ -17,6 +17,7 @@ from bigfleet.model.costs import CostCall
 from bigfleet.model.counterfactuals import CounterfactualCall
 from bigfleet.model.explanations import ExplainNeedCall
 from bigfleet.model.figures import AvailableCall, CostAxis
+from bigfleet.model.forecasts import ForecastCall
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -72,6 +73,7 @@ from tests.wire import (
     cost_answers,
     counterfactual_answer,
     figures_answer,
+    forecast_answer,
     isolated_answer,
     regret_answer,
     statement_answers,
@@ -238,6 +240,11 @@ CALLS: dict[str, Exchange] = {
         statement_answers.INVOICES,
     ),
     "thrash": (lambda c: c.thrash(), ("thrash",), (thrash_answers.THRASHING,)),
+    "forecasts": (
+        lambda c: c.forecasts(ForecastCall("shop", 7)),
+        ("forecasts", ForecastCall("shop", 7)),
+        forecast_answer.REPORT,
+    ),
     "the regret": (lambda c: c.regret(), ("regret",), regret_answer.MEASURED),
     "the verifier": (lambda c: c.verifier(), ("verifier",), admin.VERIFIER),
     "set the verifier's policy": (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ToldChange,
     )
     from bigfleet.model.explanations import NeedExplanation
+    from bigfleet.model.forecasts import Forecast
 
 COLUMNS = ("#", "CHANGE", "SATISFIES", "$/H", "DECLARED", "LOSES")
 #: Needs that lose, in one row.
@@ -121,9 +122,11 @@ def write(
 
     if connection.json:
         from bigfleet.wire.counterfactuals import ANSWER
+        from bigfleet.wire.forecasts import FORECAST
 
         state = "" if told.state is None else told.state.label
-        write_json({**ANSWER.document(answer), "state": state, **more}, connection.now)
+        wait = {} if told.forecast is None else {"wait": FORECAST.document(told.forecast)}
+        write_json({**ANSWER.document(answer), "state": state, **wait, **more}, connection.now)
         return
     page = Page.on_stdout(connection.color)
     fill(page, told, answer, source)
@@ -133,15 +136,19 @@ def write(
 def fill(
     page: "Page", told: "NeedExplanation", answer: "CounterfactualAnswer", source: Source
 ) -> None:
+    from bigfleet.cli.why_need import eta_text
+
     _say_state(page, told, answer)
     if answer.met:
         page.say(_nothing_to_change(told, answer, source))
+        if eta := eta_text(told):
+            page.say(f"ETA     {eta}")
         return
     if any(change.satisfied for change in answer.changes):
         page.say("What would satisfy it, the cheapest first; what is preempted has to drain first.")
     else:
         page.say(_nothing_helps(answer))
-    table = change_table(answer)
+    table = change_table(answer, told.forecast)
     if table.row_count:
         page.show(table)
     for number, change in enumerate(answer.changes, 1):
@@ -170,7 +177,8 @@ def _say_state(page: "Page", told: "NeedExplanation", answer: "CounterfactualAns
         page.say(f"note    {note}")
 
 
-def change_table(answer: "CounterfactualAnswer") -> "Table":
+def change_table(answer: "CounterfactualAnswer", forecast: "Forecast | None" = None) -> "Table":
+    """To wait changes nothing, and comes last: the time it takes is an estimate."""
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.reasons import resources_text
 
@@ -189,6 +197,9 @@ def change_table(answer: "CounterfactualAnswer") -> "Table":
             cell(_losers_text(each)),
             name=" ".join(each.kinds),
         )
+    if forecast is not None and forecast.is_timed:
+        nothing = (cell("+$0.00", sort=0.0), cell("$0.00", sort=0.0), cell("no other Need"))
+        table.add_row(cell("-"), cell("wait (ETA)"), cell(forecast.text), *nothing, name="wait")
     return table
 
 

@@ -43,10 +43,13 @@ def read_need(
     source: Source, asked: "AskedCycle", cluster: str, prefix: str, candidates: int
 ) -> "NeedExplanation":
     """The answer of a journal or a fleet file; leaves with 3 where it does not know the Need."""
+    from dataclasses import replace
+
     from bigfleet.cli.why_not import decided_again
     from bigfleet.explain.decided_cycle import NoSuchObject, SeveralObjects
     from bigfleet.explain.judged_needs import judged_from_file
     from bigfleet.explain.need_trace import explain_need
+    from bigfleet.journal.forecasts import forecasts_of, forecasts_of_file
     from bigfleet.journal.recorded_holds import judged_from_journal
 
     decided = decided_again(asked)
@@ -59,8 +62,10 @@ def read_need(
         raise click.exceptions.Exit(EXIT_NOT_FOUND) from None
     told = explain_need(decided, row, candidates)
     if source.journal is None or asked.found is None:
+        told = replace(told, forecast=forecasts_of_file(decided).of(row))
         return judged_from_file(told, decided, row)
     with read_journal(source.journal) as segments:
+        told = replace(told, forecast=forecasts_of(decided, segments, asked.found).of(row))
         return judged_from_journal(told, decided, row, segments, asked.found)
 
 
@@ -129,6 +134,8 @@ def fill(page: "Page", told: "NeedExplanation", cycle: str, now: int) -> None:
         page.say(f"to do   {todo}")
     page.say(f"demand  {_demand_text(told)}")
     page.say(f"supply  {_supply_text(told)}")
+    if eta := eta_text(told):
+        page.say(f"ETA     {eta}")
     for note in told.notes:
         page.say(f"note    {note}")
     if told.domains:
@@ -202,6 +209,15 @@ def _supply_text(told: "NeedExplanation") -> str:
     for each in told.rejects:
         parts.append(f"{each.machines:,} {_words(each.outcome.name)} ({each.code})")
     return " | ".join(parts)
+
+
+def eta_text(told: "NeedExplanation") -> str:
+    """When it is expected to be met; empty: it is, or nothing is forecast yet."""
+    forecast = told.forecast
+    if forecast is None:
+        return ""
+    older = f"; as of cycle {forecast.cycle}" if forecast.cycle != told.cycle else ""
+    return forecast.sentence + older
 
 
 def _words(name: str) -> str:

@@ -72,6 +72,8 @@ class Cause(IntEnum):
     MARGIN = 14
 
 
+#: Of these it can be told how long they last.
+TIMED = frozenset((Cause.HELD_SUPPLY, Cause.COMING, Cause.VICTIMS, Cause.JOINING))
 _ARRIVING_FROM = Cause.COMING
 _STATE_OF_CAUSE = np.array(
     [

@@ -5,7 +5,7 @@ an engine reads. A cycle forecasts the Needs that are new and then those whose f
 so many at most, and what it keeps is bounded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -38,6 +38,8 @@ class ForecastBook:
         self.watch = StepWatch(self.durations)
         #: By key number of the Need; replaced as a whole, so that any thread may read it.
         self.forecasts: Mapping[int, Forecast] = {}
+        #: By key number: what their Needs waited for when they were made.
+        self._causes: dict[int, int] = {}
 
     def sizes(self) -> dict[str, int]:
         return {
@@ -52,13 +54,19 @@ class ForecastBook:
         self.watch.take(snapshot, None, (), at)
 
     def take(
-        self, decision: Decision, states: NeedStates, cycle: int, most: int = MOST_PER_CYCLE
+        self,
+        decision: Decision,
+        states: NeedStates,
+        cycle: int,
+        most: int = MOST_PER_CYCLE,
+        pace: Callable[[], None] = lambda: None,
     ) -> None:
+        """`pace`: called before each Need; it may wait."""
         snapshot = decision.outcome.scene.snapshot
         unusable = states.holds.nodes.unusable.tolist()
         self.watch.take(snapshot, states.progress, unusable, states.holds.at)
         self._judge(decision, states)
-        self._forecast(decision, states, cycle, most)
+        self._forecast(decision, states, cycle, most, pace)
 
     def forecast(
         self, decision: Decision, states: NeedStates, cycle: int, row: int
@@ -68,6 +76,10 @@ class ForecastBook:
             return None
         maker = EtaMaker(decision, states, cycle, self.durations, self.watch)
         return self._with_past(maker.of(row))
+
+    def forget_forecasts(self) -> None:
+        """The next ones are all of one cycle; what became of earlier ones stays."""
+        self.forecasts, self._causes = {}, {}
 
     def report(self, cycle: int, at: Instant, limit: int = 0) -> ForecastReport:
         """`limit` 0: all."""
@@ -100,18 +112,32 @@ class ForecastBook:
             else:
                 calibration.changed(need, _wanted(decision, row))
 
-    def _forecast(self, decision: Decision, states: NeedStates, cycle: int, most: int) -> None:
+    def _forecast(
+        self,
+        decision: Decision,
+        states: NeedStates,
+        cycle: int,
+        most: int,
+        pace: Callable[[], None],
+    ) -> None:
         unmet = np.flatnonzero(states.state != NeedState.MET)[:MOST_KEPT]
         keys = states.progress.key[unmet].tolist()
         known = self.forecasts
         kept = {key: known[key] for key in keys if key in known}
         rows = dict(zip(keys, unmet.tolist(), strict=True))
+        causes = dict(zip(keys, states.cause[unmet].tolist(), strict=True))
+        # One that was made of another state of its Need is not told any more.
+        before = self._causes
+        kept = {key: each for key, each in kept.items() if before.get(key) == causes[key]}
+        self._causes = {key: causes[key] for key in kept}
         stale = states.holds.at - self._refresh
         due = [key for key in rows if key not in kept or kept[key].at < stale]
         order = sorted(due, key=lambda key: kept[key].at if key in kept else -1)
         maker = EtaMaker(decision, states, cycle, self.durations, self.watch)
         for key in order[:most]:
+            pace()
             kept[key] = made = self._with_past(maker.of(rows[key]))
+            self._causes[key] = causes[key]
             if made.is_timed and not self.calibration.is_open(key):
                 self.calibration.begin(key, made, _wanted(decision, rows[key]))
         self.forecasts = kept

@@ -9,14 +9,13 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from bigfleet.model.forecasts import Forecast, Reliability
+from bigfleet.model.forecasts import ALL, Forecast, Reliability
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 
 #: Outcomes that are kept, and forecasts that wait for theirs.
 MOST_OUTCOMES = 500
 MOST_OPEN = 5000
-ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)

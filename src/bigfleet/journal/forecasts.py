@@ -5,8 +5,10 @@ cycles right before it, as many as are decided again in a second or two. Reports
 recorded: a Need counts as met when its machines are Configured.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import takewhile
+
+import numpy as np
 
 from bigfleet.engine.need_progress import progress_of
 from bigfleet.explain.decided_cycle import DecidedCycle
@@ -16,7 +18,9 @@ from bigfleet.journal.history import FoundCycle, History, RecordedCycle
 from bigfleet.journal.measured_latencies import MOST_SEGMENTS
 from bigfleet.journal.recorded_holds import pauses_on, rails_on, recorded_states
 from bigfleet.journal.segments import Segment, records_in_order
-from bigfleet.model.forecasts import Forecast, ForecastReport
+from bigfleet.model.forecasts import MOST_TOLD, Forecast, ForecastReport
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.needs import NeedKey
 
 #: Machines of all cycles that are decided again, and how many cycles at least; of older ones only
 #: the durations are taken.
@@ -31,14 +35,24 @@ class CycleForecasts:
         self._cycle = cycle
         self._states = states
         self._book = book
+        # What became of machines and Needs up to this cycle.
+        book.take(cycle.decision, states, cycle.given.cycle, 0)
 
     def of(self, row: int) -> Forecast | None:
         """Of a Need, by its row of the normalised demand; None: it is met."""
         return self._book.forecast(self._cycle.decision, self._states, self._cycle.given.cycle, row)
 
+    def of_needs(self, needs: Collection[NeedKey]) -> dict[NeedKey, Forecast]:
+        """Of these, as far as they are not met; MOST_TOLD at most, in order of precedence."""
+        outcome = self._cycle.outcome
+        unmet = np.flatnonzero(self._states.state != NeedState.MET).tolist()
+        rows = [row for row in unmet if outcome.key(row) in needs][:MOST_TOLD]
+        return {outcome.key(row): each for row in rows if (each := self.of(row)) is not None}
+
     def report(self) -> ForecastReport:
         """Of all Needs that are not met, MOST_KEPT at most."""
         given = self._cycle.given
+        self._book.forget_forecasts()
         self._book.take(self._cycle.decision, self._states, given.cycle, MOST_KEPT)
         return self._book.report(given.cycle, given.at)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bigfleet.model.actions import UnmetReason
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
@@ -202,6 +203,8 @@ class NeedStanding:
     since: Instant = 0
     #: Gangs that are served together with it, itself included; 0: it is served alone.
     folded_members: int = 0
+    #: Without its steps; None: the Need is met, or not forecast yet.
+    forecast: Forecast | None = None
 
     def key(self, cluster: str) -> NeedKey:
         return NeedKey(cluster, self.fingerprint, self.group)

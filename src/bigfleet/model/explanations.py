@@ -6,6 +6,7 @@ Made from one finished decision; every number is of the cycle they name.
 from dataclasses import dataclass
 from enum import IntEnum
 
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.machine_answers import Check, MachineStep
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
@@ -175,6 +176,8 @@ class NeedExplanation:
     notes: tuple[str, ...] = ()
     #: Of a gang: the best domains it weighed, the chosen one first.
     domains: tuple[DomainVerdict, ...] = ()
+    #: None: the Need is met, or not forecast yet.
+    forecast: Forecast | None = None
 
 
 @dataclass(frozen=True, slots=True)

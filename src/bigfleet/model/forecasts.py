@@ -1,7 +1,7 @@
 """When Needs that wait are expected to be met, and how good such forecasts have been."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from bigfleet.model.durations import short_text
@@ -12,6 +12,8 @@ from bigfleet.model.needs import NeedKey
 #: between promised and kept share that is not.
 LEAST_OUTCOMES = 50
 LARGEST_ERROR = 0.10
+#: The kind of all forecasts together.
+ALL = "all"
 #: The shares that are promised, in the order of a forecast's quantiles.
 PROMISED = (0.50, 0.80, 0.95)
 
@@ -69,6 +71,10 @@ class Reliability:
     by_p95: float | None = None
 
     @property
+    def by_quantile(self) -> tuple[tuple[str, float | None], ...]:
+        return (("p50", self.by_p50), ("p80", self.by_p80), ("p95", self.by_p95))
+
+    @property
     def is_poor(self) -> bool:
         if self.outcomes < LEAST_OUTCOMES:
             return False
@@ -79,8 +85,8 @@ class Reliability:
     @property
     def in_full(self) -> str:
         """`met: 52 % by p50, 79 % by p80, 94 % by p95 (n=212)`."""
-        kept = (("p50", self.by_p50), ("p80", self.by_p80), ("p95", self.by_p95))
-        said = [f"{share * 100:.0f} % by {name}" for name, share in kept if share is not None]
+        told = [(name, share) for name, share in self.by_quantile if share is not None]
+        said = [f"{share * 100:.0f} % by {name}" for name, share in told]
         if not said:
             return "no forecast has ended yet"
         poor = "; poorly calibrated" if self.is_poor else ""
@@ -116,6 +122,11 @@ class Forecast:
         return self.p50 is not None
 
     @property
+    def brief(self) -> "Forecast":
+        """Without its steps."""
+        return replace(self, steps=())
+
+    @property
     def text(self) -> str:
         """`p50 6 min, p80 11 min`; `none` without a time."""
         if self.p50 is None or self.p80 is None:
@@ -129,6 +140,18 @@ class Forecast:
         if not self.is_timed:
             return f"none: {self.basis}"
         return f"{self.text} ({self.basis}); forecasts of this kind: {self.of_kind.text}"
+
+
+#: Forecasts of one answer: a few hundred bytes each.
+MOST_TOLD = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastCall:
+    #: Empty: of all clusters.
+    cluster: str = ""
+    #: 0: MOST_TOLD, -1: none.
+    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +172,14 @@ class ForecastReport:
     overdue: int = 0
     #: Durations the forecasts are drawn from.
     samples: int = 0
+
+
+def part_of(report: ForecastReport, call: ForecastCall) -> ForecastReport:
+    """What was asked for of it."""
+    found = [each for each in report.forecasts if call.cluster in ("", each.need.cluster)]
+    most = 0 if call.limit < 0 else min(call.limit or MOST_TOLD, MOST_TOLD)
+    total = len(found) if call.cluster else report.total
+    return replace(report, forecasts=tuple(found[:most]), total=total)
 
 
 def reliability_of(kinds: Iterable[Reliability], kind: str) -> Reliability:

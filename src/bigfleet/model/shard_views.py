@@ -4,11 +4,12 @@ They carry facts, not texts for people, except where a field says sentence.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import ClusterPods, ReceivedReport
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.machines import CapacityType, Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
@@ -351,6 +352,8 @@ class NeedRow:
     further: tuple[ToldReason, ...] = ()
     #: What it is asked for by (`DemandSource`); empty: its cluster does not tell.
     sources: tuple[str, ...] = ()
+    #: Without its steps; None: the Need is met, or not forecast yet.
+    forecast: Forecast | None = None
 
     @property
     def state_label(self) -> str:
@@ -550,3 +553,12 @@ class ShardSummary:
     count_of_instance_type: Mapping[str, int]
     count_of_zone: Mapping[str, int]
     provider_address: str = ""
+
+
+def with_forecasts(listing: NeedListing, told: Mapping[NeedKey, Forecast]) -> NeedListing:
+    """Its rows with these, without their steps."""
+    rows = []
+    for row in listing.rows:
+        forecast = told.get(row.view.need.key)
+        rows.append(row if forecast is None else replace(row, forecast=forecast.brief))
+    return replace(listing, rows=tuple(rows))

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.figures import ShardFigures
+from bigfleet.model.forecasts import Reliability
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.regret import Regret
@@ -50,6 +51,8 @@ class ShardOverview:
     pods: tuple[ClusterPods, ...] = ()
     #: As it was measured last; None: of an earlier version.
     regret: Regret | None = None
+    #: Of all forecasts that have ended; None: of an earlier version.
+    calibration: Reliability | None = None
 
 
 @dataclass(frozen=True, slots=True)

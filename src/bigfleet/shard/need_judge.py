@@ -78,6 +78,11 @@ class NeedJudge:
         #: Rows of the machines a report calls unusable, as long as neither report nor rows change.
         self._unusable: dict[str, tuple[ClusterReport, list[str], Int64s]] = {}
 
+    @property
+    def shown(self) -> tuple[NeedStates, Decision] | None:
+        """Of the last cycle; None: there was none."""
+        return self._shown
+
     def __len__(self) -> int:
         return len(self._last) if self._last is not None else 0
 

@@ -20,6 +20,8 @@ StatementDocument = Annotated[dict[str, Any], of_wire("Statement")]
 StatementGapDocument = Annotated[dict[str, Any], of_wire("StatementGap")]
 ThrashDocument = Annotated[dict[str, Any], of_wire("ThrashFinding")]
 IsolatedDocument = Annotated[dict[str, Any], of_wire("GetIsolatedResponse")]
+ForecastDocument = Annotated[dict[str, Any], of_wire("Forecast")]
+ReliabilityDocument = Annotated[dict[str, Any], of_wire("Reliability")]
 VerifierDocument = Annotated[dict[str, Any], of_wire("GetVerifierResponse")]
 QuotaDocument = Annotated[dict[str, Any], of_wire("QuotaAllocation")]
 TransferDocument = Annotated[dict[str, Any], of_wire("Transfer")]
@@ -391,6 +393,27 @@ class InvoicesShape(Shape, kw_only=True):
     warnings: Absent[list[str]] = UNSET
     clamped: Absent[bool] = UNSET
     limit: Absent[Count] = UNSET
+
+
+class ForecastsOfShard(Shape, kw_only=True):
+    shard_id: str
+    cycle: Count
+    at_unix_nanos: int
+    #: Before the limit.
+    total: Count
+    #: Of all, then of each path that has any.
+    reliability: list[ReliabilityDocument]
+    #: First forecasts of Needs that are neither met nor gone yet, and those whose p95 has passed.
+    open: Count
+    overdue: Count
+    #: Durations the forecasts are drawn from.
+    samples: Count
+
+
+class Etas(Listed, kw_only=True):
+    forecasts: list[ForecastDocument]
+    shards: list[ForecastsOfShard]
+    queried_at: Time
 
 
 class Verifiers(Listed, kw_only=True):

@@ -133,7 +133,8 @@ class Overview(Shape, kw_only=True):
     thrash: Count
     pauses: list[PauseDocument]
     regret: FleetRegret | None
-    calibration: None
+    #: The share of forecasts that was met by their p80; None: fewer than 50 have ended.
+    calibration: float | None
     shards_down: list[str]
     rebuilding: bool
     warnings: Absent[list[str]] = UNSET
@@ -327,6 +328,23 @@ class DomainCandidate(Shape, kw_only=True):
     satisfiable: bool
 
 
+class EtaShape(Shape, kw_only=True):
+    """When a Need is expected to be met; without a time: what it waits for."""
+
+    path: str
+    #: What it rests on, what it waits for, or what is missing.
+    basis: str
+    #: Both times, their basis, and how good such forecasts were.
+    sentence: str
+    #: Of which it was made.
+    cycle: Count
+    at_unix_nanos: int
+    #: Seconds from then.
+    p50: Absent[float] = UNSET
+    p80: Absent[float] = UNSET
+    p95: Absent[float] = UNSET
+
+
 class NeedShape(Shape, kw_only=True):
     cluster_id: str
     priority: int
@@ -357,8 +375,8 @@ class NeedShape(Shape, kw_only=True):
     matching_supply: Absent[SupplyShape] = UNSET
     preemption: Absent[PreemptionShape] = UNSET
     same_candidates: Absent[list[DomainCandidate]] = UNSET
-    #: None until forecasts are made (F8).
-    eta: None = None
+    #: None: the Need is met, or not forecast yet.
+    eta: EtaShape | None
     hourly_cost: Absent[float] = UNSET
     state: Absent[Literal["met", "arriving", "blocked", "short"]] = UNSET
     since_unix_nanos: Absent[int] = UNSET

@@ -31,6 +31,7 @@ from bigfleet.model.cluster_reports import (
     cut_text,
 )
 from bigfleet.model.rollups import RollupRefusal
+from bigfleet.wire.forecasts import FORECAST
 from bigfleet.wire.needs import resources_message, resources_of
 from bigfleet.wire.record_codecs import ByHand, Conversion, Field, RecordCodec, first_rows
 
@@ -118,6 +119,7 @@ STANDING = RecordCodec(
     ByHand(("wanted", "claimed"), ("wanted", "claimed"), _resources_told, _resources_in),
     fingerprint="profile_fingerprint",
     reason="unmet_reason",
+    forecast=FORECAST,
 )
 
 

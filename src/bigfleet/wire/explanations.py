@@ -13,6 +13,7 @@ from bigfleet.model.explanations import (
     VictimVerdict,
 )
 from bigfleet.model.need_states import NeedState
+from bigfleet.wire.forecasts import FORECAST
 from bigfleet.wire.machine_answers import CHECK, STEP
 from bigfleet.wire.machine_views import NEED_KEY, RESERVATION
 from bigfleet.wire.needs import RESOURCES
@@ -47,4 +48,5 @@ NEED_EXPLANATION = RecordCodec(
     rejects=RecordCodec(RejectCount, pb.RejectCount),
     state=by_number(NeedState, None),
     domains=RecordCodec(DomainVerdict, pb.DomainVerdict, offers=RESOURCES),
+    forecast=FORECAST,
 )

@@ -3,6 +3,7 @@
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.forecasts import (
     Forecast,
+    ForecastCall,
     ForecastReport,
     ForecastStep,
     Reliability,
@@ -31,6 +32,7 @@ FORECAST = RecordCodec(
     steps=FORECAST_STEP,
     of_kind=RELIABILITY,
 )
+FORECAST_CALL = RecordCodec(ForecastCall, pb.GetForecastsRequest)
 FORECASTS = RecordCodec(
     ForecastReport,
     pb.GetForecastsResponse,

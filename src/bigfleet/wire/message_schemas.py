@@ -20,6 +20,7 @@ _ROOTS = (
     shard.GetIsolatedResponse,
     shard.Statement,
     shard.StatementGap,
+    shard.Forecast,
     shard.GetVerifierResponse,
     shared.Reason,
     shared.Pause,

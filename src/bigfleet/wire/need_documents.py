@@ -17,8 +17,9 @@ from bigfleet.model.requirements import Operator
 from bigfleet.model.shard_views import NeedCounts, NeedQuery
 from bigfleet.v1alpha1 import capacity_pb2 as capacity
 from bigfleet.v1alpha1 import shardread_pb2 as read
+from bigfleet.wire.forecasts import FORECAST
 from bigfleet.wire.need_listings import NEED_FRAME, full_frames_message
-from bigfleet.wire.record_codecs import Document
+from bigfleet.wire.record_codecs import Document, message_document
 from bigfleet.wire.rpcs import Page
 from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.shard_views import NEED_COUNTS
@@ -72,7 +73,7 @@ class NeedDocuments:
             "remedy": row.remedy,
             "arrivingMachines": row.arriving_machines,
             "source": list(row.sources),
-            "eta": None,
+            "eta": eta_document(row.forecast) if row.HasField("forecast") else None,
         }
         if (state := _STATES.get(row.state)) is not None:
             shown["state"] = state
@@ -89,6 +90,15 @@ class NeedDocuments:
                 self._of_profile.clear()
             known = self._of_profile[fingerprint] = _profile_document(fingerprint, need)
         return known
+
+
+def eta_document(forecast: pb.Forecast) -> Document:
+    """As a page shows it: with its sentence."""
+    told = FORECAST.record(forecast)
+    shown = message_document(forecast)
+    left_out = ("need", "steps", "ofKind")
+    kept = {name: value for name, value in shown.items() if name not in left_out}
+    return {**kept, "path": told.path.label, "sentence": told.sentence}
 
 
 def _profile_document(fingerprint: str, need: capacity.CapacityNeed) -> Document:

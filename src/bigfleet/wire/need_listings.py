@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import UnmetReason
 from bigfleet.model.cluster_reports import DemandSource, cut_text
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
@@ -24,6 +25,7 @@ from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow, ReasonCo
 from bigfleet.v1alpha1 import capacity_pb2 as capacity
 from bigfleet.v1alpha1 import shardread_pb2 as read
 from bigfleet.wire.cluster_report_records import CUT
+from bigfleet.wire.forecasts import FORECAST
 from bigfleet.wire.needs import need_message
 from bigfleet.wire.reasons import MOST_FACTS, REASON, reason_message
 from bigfleet.wire.record_codecs import (
@@ -110,6 +112,11 @@ def need_sources_bytes(sources: tuple[str, ...]) -> bytes:
     return pb.NeedRow(sources=sources).SerializeToString()
 
 
+def forecast_bytes(forecast: Forecast) -> bytes:
+    """What comes behind a row without a forecast, so that it is one with it."""
+    return pb.NeedRow(forecast=FORECAST.message(forecast)).SerializeToString()
+
+
 def _told_to_cluster(encoded: Message) -> pb.ListNeedsResponse:
     """Why a Need stands as it does, without the names of others and what the fleet has."""
     frame = pb.ListNeedsResponse.FromString(encoded.SerializeToString())
@@ -119,6 +126,8 @@ def _told_to_cluster(encoded: Message) -> pb.ListNeedsResponse:
         row.reason.ClearField("facts")
         row.reason.ClearField("refs")
         row.view.ClearField("matching_supply")
+        if row.HasField("forecast"):
+            row.forecast.ClearField("basis")
     return frame
 
 
@@ -209,6 +218,7 @@ NEED_ROW = RecordCodec(
     remedy=CUT,
     arriving="arriving_machines",
     further=Field("further_reasons", first_rows(MOST_FACTS, REASON)),
+    forecast=FORECAST,
 )
 
 
@@ -267,6 +277,7 @@ class NeedRowWriter:
             stuck_pods=row.stuck_pods,
             further_reasons=map(reason_message, row.further[:MOST_FACTS]),
             sources=row.sources,
+            forecast=None if row.forecast is None else FORECAST.message(row.forecast),
         ).SerializeToString(deterministic=True)
         # Pieces of a message behind each other are one message.
         whole = self._profile(need.profile) + demand.SerializeToString(deterministic=True)

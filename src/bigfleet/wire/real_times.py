@@ -24,7 +24,7 @@ from bigfleet.model.machines import Instant
 
 _ENDINGS = ("_unix_nanos", "_unix_ns")
 #: Sentences of ours; what people wrote themselves stands in other fields.
-_SENTENCE = "text"
+_SENTENCES = ("text", "basis")
 _FACTS = "facts"
 _RFC3339 = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 
@@ -86,7 +86,7 @@ class WireTimes:
     def _may_hold_one(self, known: FieldDescriptor) -> bool:
         if known.message_type is not None:
             return self._is_timed(known.message_type)
-        return known.name.endswith(_ENDINGS) or known.name == _SENTENCE
+        return known.name.endswith(_ENDINGS) or known.name in _SENTENCES
 
 
 class TimesOnTheWire(grpc.aio.ServerInterceptor):
@@ -147,7 +147,7 @@ def _turn(message: Message, convert: Convert) -> None:
                 setattr(message, known.name, convert(value))
             else:
                 value[:] = map(convert, value)
-        elif known.name == _SENTENCE and isinstance(value, str):
+        elif known.name in _SENTENCES and isinstance(value, str):
             setattr(message, known.name, turned_text(value, convert))
         elif known.name == _FACTS:
             for key in tuple(value):

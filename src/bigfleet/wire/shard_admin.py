@@ -15,6 +15,7 @@ from bigfleet.model.counterfactuals import CounterfactualAnswer, CounterfactualC
 from bigfleet.model.counterfactuals import part_of_cluster as own_part
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
+from bigfleet.model.forecasts import ForecastCall, ForecastReport
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleView,
@@ -60,6 +61,7 @@ from bigfleet.wire.cost_reports import COSTS, cost_call, cost_request
 from bigfleet.wire.explanations import EXPLAIN_NEED_CALL, NEED_EXPLANATION
 from bigfleet.wire.figures import AVAILABLE, AVAILABLE_CALL, FIGURES, figures_asked
 from bigfleet.wire.fleet_frames import dump_request, fleet_frames
+from bigfleet.wire.forecasts import FORECAST_CALL, FORECASTS
 from bigfleet.wire.journal_rpcs import (
     FETCH_CALL,
     TAIL_CALL,
@@ -179,11 +181,10 @@ class ShardAdminHandler(
     async def figures(self, axes: Sequence[CostAxis], cycle: int) -> ShardFigures: ...
     async def available(self, call: AvailableCall) -> AvailableList: ...
     async def costs(self, call: CostCall) -> CostReport: ...
+    async def forecasts(self, call: ForecastCall) -> ForecastReport: ...
 
 
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
-
-
 _STORY_CALL = RecordCodec(StoryCall, pb.GetMachineStoryRequest, limit=NOT_NEGATIVE)
 
 
@@ -510,6 +511,14 @@ class ShardAdminClient(WhatIfClient):
     )
     costs = SHARD_ADMIN.read(
         "GetCosts", cost_request, cost_call, ShardAdminHandler.costs, COSTS, "reports cost"
+    )
+    forecasts = SHARD_ADMIN.read(
+        "GetForecasts",
+        FORECAST_CALL.message,
+        lambda request: (FORECAST_CALL.record(request),),
+        ShardAdminHandler.forecasts,
+        FORECASTS,
+        "reports eta",
     )
     tail_journal = SHARD_ADMIN.stream(
         "TailJournal", TAIL_CALL.message, tail_frames, pb.JournalRecord, record_in

@@ -24,6 +24,7 @@ from bigfleet.model.watch_events import (
     WatchCall,
 )
 from bigfleet.wire.figures import FIGURES
+from bigfleet.wire.forecasts import RELIABILITY
 from bigfleet.wire.machine_answers import decisions_in_full
 from bigfleet.wire.machine_views import NEED_KEY
 from bigfleet.wire.need_listings import NEED_ROW
@@ -48,6 +49,7 @@ OVERVIEW = RecordCodec(
     figures=FIGURES,
     pods=RecordCodec(ClusterPods, pb.ClusterPods),
     regret=REGRET,
+    calibration=RELIABILITY,
 )
 DECISION_CHANGES = RecordCodec(DecisionChanges, pb.DecisionChanges, decisions_in_full("decisions"))
 NEED_CHANGES = RecordCodec(NeedChanges, pb.NeedChanges, changed=NEED_ROW, removed=NEED_KEY)

@@ -1095,6 +1095,7 @@ class NeedRow(_message.Message):
     STUCK_PODS_FIELD_NUMBER: _builtins.int
     FURTHER_REASONS_FIELD_NUMBER: _builtins.int
     SOURCES_FIELD_NUMBER: _builtins.int
+    FORECAST_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
     """UNSPECIFIED: of a past cycle; whether pods ran is not recorded."""
     since_unix_nanos: _builtins.int
@@ -1117,6 +1118,10 @@ class NeedRow(_message.Message):
     def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What it is asked for by: pod, buffer, provisioning-request; empty: its cluster does not tell."""
 
+    @_builtins.property
+    def forecast(self) -> Global___Forecast:
+        """When it is expected to be met, without the steps; absent: it is met, or not forecast yet."""
+
     def __init__(
         self,
         *,
@@ -1129,10 +1134,11 @@ class NeedRow(_message.Message):
         stuck_pods: _builtins.int = ...,
         further_reasons: _abc.Iterable[_common_pb2.Reason] | None = ...,
         sources: _abc.Iterable[_builtins.str] | None = ...,
+        forecast: Global___Forecast | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forecast", b"forecast", "reason", b"reason", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "sources", b"sources", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "forecast", b"forecast", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "sources", b"sources", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4090,6 +4096,7 @@ class NeedStanding(_message.Message):
     STATE_FIELD_NUMBER: _builtins.int
     SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     FOLDED_MEMBERS_FIELD_NUMBER: _builtins.int
+    FORECAST_FIELD_NUMBER: _builtins.int
     profile_fingerprint: _builtins.str
     group: _builtins.str
     satisfied: _builtins.bool
@@ -4111,6 +4118,10 @@ class NeedStanding(_message.Message):
     def claimed(self) -> _provider_pb2.Resources:
         """Capacity of the machines that count for it; of a folded gang its share."""
 
+    @_builtins.property
+    def forecast(self) -> Global___Forecast:
+        """When it is expected to be met, without the steps; absent: it is met, or not forecast yet."""
+
     def __init__(
         self,
         *,
@@ -4126,10 +4137,11 @@ class NeedStanding(_message.Message):
         state: Global___NeedState.ValueType = ...,
         since_unix_nanos: _builtins.int = ...,
         folded_members: _builtins.int = ...,
+        forecast: Global___Forecast | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["claimed", b"claimed", "wanted", b"wanted"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["claimed", b"claimed", "forecast", b"forecast", "wanted", b"wanted"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "claimed", b"claimed", "folded_members", b"folded_members", "group", b"group", "machines", b"machines", "profile_fingerprint", b"profile_fingerprint", "satisfied", b"satisfied", "sentence", b"sentence", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "unmet_reason", b"unmet_reason", "wanted", b"wanted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "claimed", b"claimed", "folded_members", b"folded_members", "forecast", b"forecast", "group", b"group", "machines", b"machines", "profile_fingerprint", b"profile_fingerprint", "satisfied", b"satisfied", "sentence", b"sentence", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "unmet_reason", b"unmet_reason", "wanted", b"wanted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -6061,6 +6073,7 @@ class ExplainNeedResponse(_message.Message):
     DECIDED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
     DOMAINS_FIELD_NUMBER: _builtins.int
+    FORECAST_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     sentence: _builtins.str
     """The deciding reason."""
@@ -6102,6 +6115,10 @@ class ExplainNeedResponse(_message.Message):
     def domains(self) -> _containers.RepeatedCompositeFieldContainer[Global___DomainVerdict]:
         """Of a gang: the best domains it weighed, the chosen one first."""
 
+    @_builtins.property
+    def forecast(self) -> Global___Forecast:
+        """When the Need is expected to be met; absent: it is met, or not forecast yet."""
+
     def __init__(
         self,
         *,
@@ -6122,10 +6139,11 @@ class ExplainNeedResponse(_message.Message):
         decided_unix_nanos: _builtins.int = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
         domains: _abc.Iterable[Global___DomainVerdict] | None = ...,
+        forecast: Global___Forecast | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forecast", b"forecast", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "domains", b"domains", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "competitors", b"competitors", "cycle", b"cycle", "decided_unix_nanos", b"decided_unix_nanos", "domains", b"domains", "forecast", b"forecast", "machines", b"machines", "need_id", b"need_id", "notes", b"notes", "reasons", b"reasons", "rejects", b"rejects", "reservations", b"reservations", "sentence", b"sentence", "state", b"state", "steps", b"steps", "total_candidates", b"total_candidates", "victims", b"victims", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -7025,6 +7043,7 @@ class ShardOverview(_message.Message):
     CLUSTERS_FIELD_NUMBER: _builtins.int
     PODS_FIELD_NUMBER: _builtins.int
     REGRET_FIELD_NUMBER: _builtins.int
+    CALIBRATION_FIELD_NUMBER: _builtins.int
     thrash_findings: _builtins.int
     @_builtins.property
     def status(self) -> Global___ShardStatus: ...
@@ -7046,6 +7065,10 @@ class ShardOverview(_message.Message):
     def regret(self) -> Global___Regret:
         """As it was measured last."""
 
+    @_builtins.property
+    def calibration(self) -> Global___Reliability:
+        """Of all forecasts that have ended."""
+
     def __init__(
         self,
         *,
@@ -7057,10 +7080,11 @@ class ShardOverview(_message.Message):
         clusters: _abc.Iterable[_builtins.str] | None = ...,
         pods: _abc.Iterable[Global___ClusterPods] | None = ...,
         regret: Global___Regret | None = ...,
+        calibration: Global___Reliability | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "regret", b"regret", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["calibration", b"calibration", "figures", b"figures", "regret", b"regret", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "pods", b"pods", "quarantines", b"quarantines", "regret", b"regret", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calibration", b"calibration", "clusters", b"clusters", "figures", b"figures", "offerings", b"offerings", "pods", b"pods", "quarantines", b"quarantines", "regret", b"regret", "status", b"status", "thrash_findings", b"thrash_findings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

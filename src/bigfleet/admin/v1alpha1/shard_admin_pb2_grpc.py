@@ -204,6 +204,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsResponse.FromString,
                 _registered_method=True)
+        self.GetForecasts = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/GetForecasts',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetForecastsRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetForecastsResponse.FromString,
+                _registered_method=True)
         self.FleetMap = channel.unary_stream(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/FleetMap',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.FleetMapRequest.SerializeToString,
@@ -450,6 +455,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetForecasts(self, request, context):
+        """When Needs that wait are expected to be met, and how good such forecasts have been.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def FleetMap(self, request, context):
         """Every machine of the shard, as columns: the header first, then the columns one after the other.
         """
@@ -631,6 +643,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.WatchEvents,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsResponse.SerializeToString,
+            ),
+            'GetForecasts': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetForecasts,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetForecastsRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetForecastsResponse.SerializeToString,
             ),
             'FleetMap': grpc.unary_stream_rpc_method_handler(
                     servicer.FleetMap,
@@ -1538,6 +1555,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/WatchEvents',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.WatchEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetForecasts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/GetForecasts',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetForecastsRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.GetForecastsResponse.FromString,
             options,
             channel_credentials,
             insecure,

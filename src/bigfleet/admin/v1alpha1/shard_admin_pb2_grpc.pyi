@@ -102,6 +102,8 @@ class ShardAdminStub:
     """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
     ended.
     """
+    GetForecasts: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetForecastsRequest, _shard_admin_pb2.GetForecastsResponse]
+    """When Needs that wait are expected to be met, and how good such forecasts have been."""
     FleetMap: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.FleetMapRequest, _shard_admin_pb2.FleetMapResponse]
     """Every machine of the shard, as columns: the header first, then the columns one after the other."""
     GetCosts: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCostsRequest, _shard_admin_pb2.GetCostsResponse]
@@ -180,6 +182,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
     ended.
     """
+    GetForecasts: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetForecastsRequest, _shard_admin_pb2.GetForecastsResponse]  # type: ignore[assignment]
+    """When Needs that wait are expected to be met, and how good such forecasts have been."""
     FleetMap: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.FleetMapRequest, _shard_admin_pb2.FleetMapResponse]  # type: ignore[assignment]
     """Every machine of the shard, as columns: the header first, then the columns one after the other."""
     GetCosts: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.GetCostsRequest, _shard_admin_pb2.GetCostsResponse]  # type: ignore[assignment]
@@ -453,6 +457,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         """What changed, once per cycle and topic while someone listens; a reader that does not keep up is
         ended.
         """
+
+    @_abc_1.abstractmethod
+    def GetForecasts(
+        self,
+        request: _shard_admin_pb2.GetForecastsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.GetForecastsResponse, _abc.Awaitable[_shard_admin_pb2.GetForecastsResponse]]:
+        """When Needs that wait are expected to be met, and how good such forecasts have been."""
 
     @_abc_1.abstractmethod
     def FleetMap(

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Connection, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import shows
 from bigfleet.cli.sources import Source, read_journal, takes_source
 from bigfleet.cli.terminal import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from bigfleet.cli.listings import Column
     from bigfleet.model.forecasts import Forecast, ForecastReport, Reliability
@@ -37,20 +37,42 @@ def eta(connection: Connection, source: Source) -> None:
     held             a pause, a rail or a fault: no time, BASIS says what lifts it
     capacity-needed  nothing that fits is to be had: no time, BASIS says what is missing
 
-    Below the table: which share was met by each of the three. A journal (--journal) forecasts its
-    last cycle, or the cycle --at, and is judged by what came before it. A fleet file (--fleet) has
-    no past: its durations are assumed.
+    Below the table: which share was met by each of the three. A live shard tells all it has
+    forecast since it started, of all shards or of those that --shard names. A journal (--journal)
+    forecasts its last cycle, or the cycle --at, and is judged by what came before it. A fleet file
+    (--fleet) has no past: its durations are assumed.
 
     \b
     Examples:
+      bigfleet reports eta
       bigfleet reports eta --journal data/journal --at 3:18231
       bigfleet reports eta --fleet fleet.yaml
       bigfleet reports eta --fleet fleet.yaml -o json | jq '.items[] | {needId, path, p80}'
     """
-    if source.is_live:
-        raise refuse(["a live shard is not asked for this: name a --journal or a --fleet file"])
-    shard, report, name = _recorded(source)
-    _write(connection, {shard: report}, f"Forecasts of cycle {name}.")
+    if not source.is_live:
+        shard, recorded, name = _recorded(source)
+        _write(connection, {shard: recorded}, {}, f"Forecasts of cycle {name}.")
+        return
+    if source.at is not None:
+        raise refuse(["--at: the past is in the journal; add --journal DIR"])
+    from bigfleet.cli.whole_fleet import ask_fleet
+    from bigfleet.model.forecasts import ForecastCall
+
+    async def look(shard: Clients) -> "ForecastReport":
+        return await shard.admin.forecasts(ForecastCall())
+
+    answers = ask_fleet(connection, look)
+    _write(connection, answers.said, answers.document(), _headline(answers.said))
+    answers.leave_partial(connection)
+
+
+def _headline(told: "Mapping[str, ForecastReport]") -> str:
+    from bigfleet.cli.shard_verbs.need_listings import as_of_text
+
+    cycles = {shard: (each.cycle, each.at) for shard, each in told.items()}
+    if not any(cycle for cycle, _ in cycles.values()):
+        return "No forecasts were made yet; ask again in a moment."
+    return f"Forecasts, {as_of_text(cycles)}."
 
 
 def _recorded(source: Source) -> "tuple[str, ForecastReport, str]":
@@ -65,7 +87,12 @@ def _recorded(source: Source) -> "tuple[str, ForecastReport, str]":
         return asked.shard, forecasts_of(cycle, segments, asked.found).report(), asked.name
 
 
-def _write(connection: Connection, told: "dict[str, ForecastReport]", headline: str) -> None:
+def _write(
+    connection: Connection,
+    told: "Mapping[str, ForecastReport]",
+    missing: "Mapping[str, Any]",
+    headline: str,
+) -> None:
     from bigfleet.cli.listings import Listing, write_listing
 
     rows = [(shard, each) for shard, report in told.items() for each in report.forecasts]
@@ -74,7 +101,7 @@ def _write(connection: Connection, told: "dict[str, ForecastReport]", headline: 
         rows=rows,
         document=lambda row: {**forecast_document(row[1]), "shardId": row[0]},
         name=lambda row: f"need/{row[1].need.cluster}/{row[1].need.need_id}",
-        head={"shards": [_head(shard, report) for shard, report in told.items()]},
+        head={"shards": [_head(shard, report) for shard, report in told.items()], **missing},
         headline=headline,
         empty="Every Need is met, so there is nothing to forecast.",
         notes=[line for shard, report in told.items() for line in _notes(shard, report)],

@@ -12,6 +12,7 @@ from bigfleet.cli.shard_verbs.needs import (
     COLUMNS,
     STYLES,
     counts_text,
+    eta_notes,
     name_text,
     reason_notes,
     row_document,
@@ -129,13 +130,14 @@ def listing_of(
         document=ShownNeed.document,
         name=lambda shown: f"need/{shown.view.need.cluster}/{shown.view.need.key.need_id}",
         head={**_head(found), **missing},
-        notes=[*_notes(found), "", _count_text(found, unmet)],
+        notes=[*_notes(found, unmet=unmet), "", _count_text(found, unmet)],
     )
 
 
-def _notes(found: ShownNeeds) -> list[str]:
+def _notes(found: ShownNeeds, *, unmet: bool) -> list[str]:
     """Without the blank line that stands before every note below a table."""
-    return reason_notes(shown.row for shown in found.rows if shown.row is not None)[1:]
+    rows = [shown.row for shown in found.rows if shown.row is not None]
+    return [*reason_notes(rows), *(eta_notes(rows) if unmet else ())][1:]
 
 
 def _columns(now: Instant) -> "list[Column[ShownNeed]]":

@@ -69,7 +69,8 @@ def needs(
     ProvisioningRequests ask for it, beside pods where it says so. STATUS is one of four: met (its
     machines are there and usable), arriving (on its way and moving), blocked (planned, but held
     back) and short (there is no supply for it). SHORT is what is missing, REASON why, AGE for how
-    long. What holds Needs back, and the command that lifts it, is told below the table.
+    long. What holds Needs back, and the command that lifts it, is told below the table, and with
+    --unmet when those that wait are expected to be met.
 
     Of all shards, or of those that --shard names; of one shard also in a past cycle (--at), of a
     journal (--journal) at a cycle or time --at, of a fleet file (--fleet): a Need that has its
@@ -137,7 +138,8 @@ def _print_recorded(
     if sources:
         text = "--source: what asks for a Need is not recorded; ask a shard, or leave it out"
         raise refuse([text])
-    told = recorded_needs(source, NeedQuery(cluster, limit, _states_of(unmet=unmet)))
+    query = NeedQuery(cluster, limit, _states_of(unmet=unmet))
+    told = recorded_needs(source, query, forecast=unmet)
     found = needs_in(told, unmet=unmet, limit=limit)
     (listing,) = told.values()
     write_listing(connection, listing_of(found, listing.computed_at, unmet=unmet, missing={}))
@@ -230,6 +232,19 @@ def reason_notes(rows: "Iterable[NeedRow]") -> list[str]:
         notes += [f"  to lift it: {remedy}"] if remedy else []
     if len(told) > _MOST_TOLD:
         notes += ["", f"{len(told) - _MOST_TOLD} more reasons; -o json has all of them"]
+    return notes
+
+
+def eta_notes(rows: "Iterable[NeedRow]") -> list[str]:
+    """When Needs are expected to be met: the first of them that have a time."""
+    timed = [row for row in rows if row.forecast is not None and row.forecast.is_timed]
+    notes = [""] if timed else []
+    for row in timed[:_MOST_TOLD]:
+        need, forecast = row.view.need.key, row.forecast
+        assert forecast is not None, "chosen above"
+        notes.append(f"ETA of need/{need.cluster}/{need.need_id}: {forecast.sentence}")
+    if len(timed) > _MOST_TOLD:
+        notes.append(f"{len(timed) - _MOST_TOLD} more ETAs; bigfleet reports eta has all of them")
     return notes
 
 

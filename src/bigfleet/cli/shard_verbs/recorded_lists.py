@@ -15,15 +15,22 @@ from bigfleet.cli.whole_fleet import not_found_text
 from bigfleet.cli.why_not import decided_again
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bigfleet.explain.decided_cycle import DecidedCycle
     from bigfleet.explain.need_states import NeedStates
     from bigfleet.model.coordination import ReportView
+    from bigfleet.model.forecasts import Forecast
     from bigfleet.model.machines import Instant
+    from bigfleet.model.needs import NeedKey
     from bigfleet.model.shard_views import MachinePage, MachineQuery, NeedListing, NeedQuery
 
 
-def recorded_needs(source: Source, query: "NeedQuery") -> "dict[str, NeedListing]":
+def recorded_needs(
+    source: Source, query: "NeedQuery", *, forecast: bool = False
+) -> "dict[str, NeedListing]":
     """By shard; leaves with 3 where the cluster of the query is unknown in the cycle."""
+    from bigfleet.model.shard_views import with_forecasts
     from bigfleet.shard.ledgers.needs import NeedsLedger
 
     asked = source.read()
@@ -36,7 +43,21 @@ def recorded_needs(source: Source, query: "NeedQuery") -> "dict[str, NeedListing
     states = _states(cycle, source, asked)
     ledger = NeedsLedger(cycle.decision, given.cycle, given.at, states, cycle.facts, is_past=True)
     listing = ledger.answer(query)
-    return {asked.shard: listing}
+    if not forecast:
+        return {asked.shard: listing}
+    return {asked.shard: with_forecasts(listing, _forecasts(cycle, source, asked, listing))}
+
+
+def _forecasts(
+    cycle: "DecidedCycle", source: Source, asked: AskedCycle, listing: "NeedListing"
+) -> "Mapping[NeedKey, Forecast]":
+    from bigfleet.journal.forecasts import forecasts_of, forecasts_of_file
+
+    listed = {row.view.need.key for row in listing.rows}
+    if source.journal is None or asked.found is None:
+        return forecasts_of_file(cycle).of_needs(listed)
+    with read_journal(source.journal) as segments:
+        return forecasts_of(cycle, segments, asked.found).of_needs(listed)
 
 
 def recorded_machines(

@@ -7,7 +7,7 @@ before it has ended. Seconds in which the process compiled are not the engine's:
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +28,7 @@ from bigfleet.shard.statement_keeper import StatementKeeper
 
 
 class StandsStill(Protocol):
-    """Work of other processes that gives a cycle the machine."""
+    """Work beside cycles that gives a cycle the machine."""
 
     def hold(self) -> None: ...
 
@@ -45,7 +45,7 @@ class Cycles:
         compiled_for: Callable[[], float] = seconds_spent,
         journal: JournalWriter | None = None,
         feed: EventFeed | None = None,
-        beside: StandsStill | None = None,
+        beside: Sequence[StandsStill] = (),
         statements: StatementKeeper | None = None,
     ) -> None:
         self._state = state
@@ -76,15 +76,13 @@ class Cycles:
 
     async def once(self) -> None:
         """One cycle; its failure is an event like its end."""
-        beside = self._beside
-        if beside is None:
-            await self._once()
-            return
-        beside.hold()
+        for each in self._beside:
+            each.hold()
         try:
             await self._once()
         finally:
-            beside.go_on()
+            for each in self._beside:
+                each.go_on()
 
     async def _once(self) -> None:
         state, outlet = self._state, self._outlet

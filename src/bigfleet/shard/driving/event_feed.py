@@ -28,6 +28,7 @@ from bigfleet.model.watch_events import (
 )
 from bigfleet.shard.driving.explanations import Explanations
 from bigfleet.shard.driving.figures import Figures
+from bigfleet.shard.driving.forecasts import Forecasts
 from bigfleet.shard.driving.regret_meter import RegretMeter
 from bigfleet.shard.ledgers.needs import NeedsLedger, NeedSourcesTold
 from bigfleet.shard.state import ShardState
@@ -82,12 +83,14 @@ class EventFeed:
         log: Log,
         real_of: Callable[[Instant], Instant] | None = None,
         regret: RegretMeter | None = None,
+        forecasts: Forecasts | None = None,
     ) -> None:
         """`real_of`: what people's watches show at an instant of the shard; None: the same.
         `regret`: None: it is not measured."""
         self._state = state
         self._regret = regret
         self.figures = Figures(state)
+        self._forecasts = forecasts or Forecasts(state, stopwatch, log)
         self._now = now
         self._stopwatch = stopwatch
         self._log = log
@@ -232,6 +235,7 @@ class EventFeed:
             tuple(sorted(view.cluster for view in sessions)),
             tuple(pods for view in sessions if (pods := view.pods) is not None),
             self.last_regret(),
+            self._forecasts.reliability(),
         )
 
     def _map_input(self) -> MapInput:
@@ -259,7 +263,8 @@ class EventFeed:
         if seen.ledger is not None:
             before, self._ledger = self._ledger, seen.ledger
             if before is not None and before is not seen.ledger:
-                changes = seen.ledger.changes_since(before, seen.sources, MOST_NEEDS)
+                forecasts = self._forecasts.forecasts
+                changes = seen.ledger.changes_since(before, seen.sources, MOST_NEEDS, forecasts)
                 if changes.reset or changes.changed or changes.removed:
                     yield self._event(cycle, at, needs=changes)
         if seen.map is not None:

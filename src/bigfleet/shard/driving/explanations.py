@@ -4,7 +4,7 @@ All of it runs in a thread, off the cycle's path: what a cycle decided never cha
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from bigfleet.edge.logs import NullLog
 from bigfleet.engine.engine_input import EngineInput
 from bigfleet.explain.decided_cycle import DecidedCycle, NoSuchObject, SeveralObjects
 from bigfleet.explain.judged_needs import told_with
@@ -31,6 +32,7 @@ from bigfleet.journal.notes import Ended, FoundDecisions, decisions_in, ended_ac
 from bigfleet.journal.recorded_holds import judged_from_journal, recorded_states
 from bigfleet.journal.segments import Segment, UnreadableJournal, segments_of
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.machine_answers import (
     CycleCall,
     CycleInputs,
@@ -45,6 +47,7 @@ from bigfleet.model.machine_answers import (
 )
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import ActionView, NeedListing, NeedQuery
+from bigfleet.shard.driving.forecasts import Forecasts
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.state import ShardState
 
@@ -66,10 +69,12 @@ class Explanations:
         state: ShardState,
         journal: Path | None,
         stopwatch: Callable[[], float] = lambda: 0.0,
+        forecasts: Forecasts | None = None,
     ) -> None:
         """`journal`: the directory of past cycles; None: none are kept."""
         self._stopwatch = stopwatch
         self._state = state
+        self._forecasts = forecasts or Forecasts(state, stopwatch, NullLog())
         self._journal = journal
         #: The last cycle, and what was computed of it.
         self._latest: DecidedCycle | None = None
@@ -81,7 +86,10 @@ class Explanations:
         # Of the last cycle the ledger knows the state too, and what holds the Need back.
         ledger = self._state.decision_loop.ledger
         told = ledger if ledger.cycle == cycle.given.cycle else None
-        return await _answered(partial(_explained_need, ledger=told, past=past), cycle, call)
+        answer = partial(
+            _explained_need, ledger=told, past=past, forecasts=self._forecasts.forecasts
+        )
+        return await _answered(answer, cycle, call)
 
     async def machine(self, call: MachineCall) -> MachineAnswer:
         cycle = await self.decided(call.cycle)
@@ -201,7 +209,12 @@ class _Past:
 
 
 def _explained_need(
-    cycle: DecidedCycle, call: ExplainNeedCall, *, ledger: NeedsLedger | None, past: _Past | None
+    cycle: DecidedCycle,
+    call: ExplainNeedCall,
+    *,
+    ledger: NeedsLedger | None,
+    past: _Past | None,
+    forecasts: Mapping[int, Forecast],
 ) -> NeedExplanation:
     key = call.need
     if key.fingerprint:
@@ -210,7 +223,8 @@ def _explained_need(
         row = cycle.need_row(key.cluster, call.id_prefix)
     told = explain_need(cycle, row, call.max_candidates)
     known = ledger.row(row) if ledger is not None else None
-    if known is not None and known.state is not None:
+    if ledger is not None and known is not None and known.state is not None:
+        told = replace(told, forecast=ledger.forecast_of(row, forecasts))
         return told_with(told, known.state, known.reason, known.remedy)
     if past is None:
         return told

@@ -5,9 +5,17 @@ depends on is compared as columns; only what differs, or counts cycles and machi
 made anew. May be asked in several threads at a time.
 """
 
+from collections.abc import Mapping
+
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.shard_views import NeedQuery
 from bigfleet.shard.ledgers.needs import NeedsLedger, NeedSourcesTold
-from bigfleet.wire.need_listings import EncodedNeeds, NeedRowWriter, need_sources_bytes
+from bigfleet.wire.need_listings import (
+    EncodedNeeds,
+    NeedRowWriter,
+    forecast_bytes,
+    need_sources_bytes,
+)
 
 #: About 15 MB of them.
 MOST_KEPT = 32_768
@@ -24,8 +32,14 @@ class NeedRowBytes:
         self._kept: tuple[object, _Rows] = None, {}
 
     def listing(
-        self, ledger: NeedsLedger, query: NeedQuery, sources: NeedSourcesTold
+        self,
+        ledger: NeedsLedger,
+        query: NeedQuery,
+        sources: NeedSourcesTold,
+        forecasts: Mapping[int, Forecast] | None = None,
     ) -> EncodedNeeds:
+        """`forecasts`: by key number."""
+        known_forecasts = forecasts or {}
         head, rows, in_full = ledger.chosen(query, sources)
         kept = self._kept_for(ledger)
         nothing = NeedSourcesTold()
@@ -44,7 +58,11 @@ class NeedRowBytes:
                 content = self._writer.row(ledger.told(row, nothing, in_full=row in in_full))
                 if mark is not None:
                     kept[key] = mark, content
-            found.append(content + need_sources_bytes(named) if named else content)
+            content += need_sources_bytes(named) if named else b""
+            # One that is met has bytes that are kept, and no forecast.
+            if mark is None and (forecast := ledger.forecast_of(row, known_forecasts)) is not None:
+                content += forecast_bytes(forecast.brief)
+            found.append(content)
         return EncodedNeeds(head, found)
 
     def _kept_for(self, ledger: NeedsLedger) -> _Rows:

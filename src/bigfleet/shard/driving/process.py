@@ -32,6 +32,7 @@ from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.costs import ShardCosts
 from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, settle_ownership
 from bigfleet.shard.driving.event_feed import EventFeed
+from bigfleet.shard.driving.forecasts import Forecasts
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.regret_meter import RegretMeter
@@ -98,12 +99,14 @@ class ShardProcess(Process):
         self._journal_counted: dict[str, int] = {}
         self._declared_counted: dict[str, float] = {}
         real_of = None if context.times is None else context.times.times.real_of
+        self._forecasts = forecasts = Forecasts(state, context.stopwatch, context.log)
         directory = self._data_dir / "journal" if self._journal is not None else None
         self._what_ifs = WhatIfs(settings.id, epoch, directory)
         self._costs = self._make_costs(settings, state)
         self.regret = RegretMeter(state, outlet, self._what_ifs)
         self._feed = EventFeed(
-            state, outlet.now, context.stopwatch, context.log, real_of, self.regret
+            *(state, outlet.now, context.stopwatch, context.log, real_of),
+            *(self.regret, forecasts),
         )
         self.cycles = Cycles(
             state,
@@ -112,7 +115,7 @@ class ShardProcess(Process):
             context.stopwatch,
             journal=self._journal,
             feed=self._feed,
-            beside=self._what_ifs,
+            beside=(self._what_ifs, self._forecasts),
             statements=self._statements,
         )
         clients = {
@@ -163,7 +166,7 @@ class ShardProcess(Process):
         return self.warmup.why_not_ready() or self.state.why_not_ready()
 
     def sizes(self) -> Mapping[str, Any]:
-        return self.state.dump()
+        return {**self.state.dump(), "forecasts": self._forecasts.sizes()}
 
     # -- its part of a start and of a stop -------------------------------------------------------
 
@@ -232,6 +235,7 @@ class ShardProcess(Process):
         await self._feed.close()
         await self._what_ifs.close()
         await self._costs.close()
+        await self._forecasts.close()
         await self.providers.close()
         self.cycles.close()
         if self._threads is not None:
@@ -294,6 +298,7 @@ class ShardProcess(Process):
             self._feed,
             self._statements,
             self._costs,
+            self._forecasts,
         )
         admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
@@ -323,6 +328,7 @@ class ShardProcess(Process):
         self._count_journal()
         self._count_declared()
         counts.set("statements_degraded", float(bool(self._statements.trouble)))
+        self._forecasts.measure(counts)
         if audit is not None:
             counts.set("audit_lines_lost", audit.lost)
         return self.state.survey()

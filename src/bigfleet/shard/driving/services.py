@@ -23,6 +23,7 @@ from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.explanations import ExplainNeedCall, NeedExplanation
 from bigfleet.model.figures import AvailableCall, AvailableList, CostAxis, ShardFigures
 from bigfleet.model.fleet_maps import FleetMap
+from bigfleet.model.forecasts import ForecastCall, ForecastReport
 from bigfleet.model.isolated import IsolatedCall, IsolatedReport
 from bigfleet.model.journal import JournalHeader, JournalRecord
 from bigfleet.model.machine_answers import (
@@ -74,6 +75,7 @@ from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.costs import ShardCosts
 from bigfleet.shard.driving.event_feed import EventFeed
 from bigfleet.shard.driving.explanations import Explanations
+from bigfleet.shard.driving.forecasts import Forecasts
 from bigfleet.shard.driving.journal_streams import JournalStreams, WrittenJournal
 from bigfleet.shard.driving.need_rows import NeedRowBytes
 from bigfleet.shard.driving.outlet import Outlet
@@ -116,6 +118,7 @@ class AdminAnswers:
         feed: EventFeed | None = None,
         statements: StatementKeeper | None = None,
         costs: ShardCosts | None = None,
+        forecasts: Forecasts | None = None,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then; `journal`:
         where past cycles are kept; `journal_trouble`: why none is recorded now, empty if they are;
@@ -129,7 +132,8 @@ class AdminAnswers:
         self._usage = usage
         self._what_ifs = what_ifs or WhatIfs(state.settings.id, state.epoch, journal)
         self._writes = AdminWrites(state, outlet)
-        self._explanations = Explanations(state, journal, stopwatch)
+        self._forecasts = forecasts or Forecasts(state, stopwatch, NullLog())
+        self._explanations = Explanations(state, journal, stopwatch, self._forecasts)
         self._journal_streams = JournalStreams(journal, written, state.epoch)
         self._costs = costs or ShardCosts(state, None, outlet.clock, NullLog())
         self._need_rows = NeedRowBytes()
@@ -319,7 +323,12 @@ class AdminAnswers:
         parts.drains.on_refused(report.cluster_id, report.refused, at)
         preemptions = parts.drains.preemptions(report.cluster_id)
         ledger = self._state.decision_loop.ledger
-        told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
+        told = await asyncio.to_thread(
+            ledger.standings,
+            report.cluster_id,
+            ask=report.ask,
+            forecasts=self._forecasts.forecasts,
+        )
         refused = parts.ingest.refusal_of(report.cluster_id)
         return replace(told, preemptions=preemptions, refused_rollup=refused)
 
@@ -351,6 +360,9 @@ class AdminAnswers:
     async def available(self, call: AvailableCall) -> AvailableList:
         return await self._feed.figures.available(call)
 
+    async def forecasts(self, call: ForecastCall) -> ForecastReport:
+        return self._forecasts.told(call)
+
     def tail_journal(self, call: TailCall) -> AsyncGenerator[JournalRecord, None]:
         return self._journal_streams.tail(call)
 
@@ -373,7 +385,8 @@ class AdminAnswers:
             return EncodedNeeds.of(past)
         told = NeedSourcesTold(self._state.parts.cluster_reports.sources(), query.sources)
         ledger = self._state.decision_loop.ledger
-        return await asyncio.to_thread(self._need_rows.listing, ledger, query, told)
+        forecasts = self._forecasts.forecasts
+        return await asyncio.to_thread(self._need_rows.listing, ledger, query, told, forecasts)
 
     async def dump_fleet(self, cycle: int) -> AsyncGenerator[bytes, None]:
         """Live records are read on the loop, a few at a time; lines are made in a thread."""

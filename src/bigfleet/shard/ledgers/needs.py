@@ -17,13 +17,14 @@ from bigfleet.engine.kernels.compiled import Bools, Int8s, Int64s
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.explain.need_reasons import NeedReasons
-from bigfleet.explain.need_states import Cause, NeedStates
+from bigfleet.explain.need_states import TIMED, Cause, NeedStates
 from bigfleet.model.cluster_reports import (
     MOST_STANDINGS,
     ClusterReportReply,
     DemandSource,
     NeedStanding,
 )
+from bigfleet.model.forecasts import Forecast
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey, is_margin
@@ -111,7 +112,11 @@ class NeedsLedger:
         return _counted(self._states.state[self._views.of_cluster(cluster)])
 
     def changes_since(
-        self, before: "NeedsLedger", sources: NeedSourcesTold, most: int
+        self,
+        before: "NeedsLedger",
+        sources: NeedSourcesTold,
+        most: int,
+        forecasts: Mapping[int, Forecast],
     ) -> NeedChanges:
         """Needs whose state, cause or deficit is another than in an earlier cycle; a reset where
         they are more than `most`."""
@@ -129,7 +134,10 @@ class NeedsLedger:
         if len(changed) + len(gone) > most:
             return NeedChanges(reset=True)
         return NeedChanges(
-            tuple(self.told(row, sources) for row in changed.tolist()),
+            tuple(
+                replace(self.told(row, sources), forecast=self._brief_forecast(row, forecasts))
+                for row in changed.tolist()
+            ),
             tuple(map(before._views.key, gone.tolist())),
         )
 
@@ -234,6 +242,16 @@ class NeedsLedger:
         """The same in every cycle."""
         return [] if self._states is None else self._states.progress.key[rows].tolist()
 
+    def forecast_of(self, row: int, forecasts: Mapping[int, Forecast]) -> Forecast | None:
+        """None: it is met, or not forecast since it came into its state."""
+        if self._states is None or self._states.state[row] == NeedState.MET:
+            return None
+        forecast = forecasts.get(int(self._states.progress.key[row]))
+        if forecast is None or not forecast.is_timed:
+            return forecast
+        # It may have been made before something held the Need back.
+        return forecast if Cause(int(self._states.cause[row])) in TIMED else None
+
     def sources(self, rows: Int64s, told: NeedSourcesTold) -> list[tuple[str, ...]]:
         views = self._views
         if views is None or not told.of_cluster:
@@ -262,21 +280,26 @@ class NeedsLedger:
         return unknown
 
     def standings(
-        self, cluster: str, limit: int = MOST_STANDINGS, ask: Iterable[tuple[str, str]] = ()
+        self,
+        cluster: str,
+        limit: int = MOST_STANDINGS,
+        ask: Iterable[tuple[str, str]] = (),
+        forecasts: Mapping[int, Forecast] | None = None,
     ) -> ClusterReportReply:
         """How the Needs of one cluster stand, as it asked for them; no supply is counted.
 
         Those in `ask` (fingerprint, group) come first, however many; then the others by
-        priority until there are `limit`.
+        priority until there are `limit`. `forecasts`: by key number.
         """
         if self._views is None:
             return ClusterReportReply()
         views, rows = self._views, self._views.rows(cluster)
         first = list(views.rows_of(cluster, ask))
         told = set(first)
-        shown = [each for row in first for each in self._standings(row)]
+        known = forecasts or {}
+        shown = [each for row in first for each in self._standings(row, known)]
         others = (row for row in rows.tolist() if row not in told)
-        rest = (each for row in others for each in self._standings(row))
+        rest = (each for row in others for each in self._standings(row, known))
         shown += islice(rest, max(0, limit - len(shown)))
         return ClusterReportReply(tuple(shown), self.cycle, self.computed_at, views.asked_for(rows))
 
@@ -321,7 +344,11 @@ class NeedsLedger:
             sources,
         )
 
-    def _standings(self, row: int) -> Iterator[NeedStanding]:
+    def _brief_forecast(self, row: int, forecasts: Mapping[int, Forecast]) -> Forecast | None:
+        forecast = self.forecast_of(row, forecasts)
+        return None if forecast is None else forecast.brief
+
+    def _standings(self, row: int, forecasts: Mapping[int, Forecast]) -> Iterator[NeedStanding]:
         assert self._views is not None, "asked by those who looked"
         states, reasons = self._states, self._reasons
         if states is None or reasons is None:
@@ -329,8 +356,10 @@ class NeedsLedger:
             return
         state, since = NeedState(int(states.state[row])), int(states.since[row])
         sentence = reasons.of(row)[0].text if state is NeedState.BLOCKED else ""
+        brief = self._brief_forecast(row, forecasts)
         for each in self._views.standings(row):
-            yield replace(each, state=state, since=since, sentence=sentence or each.sentence)
+            said = sentence or each.sentence
+            yield replace(each, state=state, since=since, sentence=said, forecast=brief)
 
 
 def _counted(states: Int8s) -> NeedCounts:

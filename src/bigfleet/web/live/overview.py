@@ -8,6 +8,7 @@ from bigfleet.model.cluster_reports import ClusterPods
 from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
 from bigfleet.model.figures import CostAxis, ShardFigures, quantile
 from bigfleet.model.findings import findings_of_fleet, findings_of_shard
+from bigfleet.model.forecasts import LEAST_OUTCOMES
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.pauses import Pause
@@ -104,7 +105,7 @@ def overview_of(seen: FleetSeen) -> dict[str, Any]:
         "thrash": sum(each.thrash_findings for each in seen.shards.values()),
         "pauses": pauses,
         "regret": _regret(seen),
-        "calibration": None,
+        "calibration": _calibration(seen),
         "shardsDown": sorted(seen.down),
         "rebuilding": any(not each.cycle for each in figures),
     }
@@ -124,6 +125,15 @@ def _regret(seen: FleetSeen) -> dict[str, Any] | None:
         "gapPerHour": found.gap_per_hour if known else None,
         "ratio": found.ratio if known else None,
     }
+
+
+def _calibration(seen: FleetSeen) -> float | None:
+    """The share of forecasts of all shards that was met by their p80; None: too few have ended."""
+    kept = [each.calibration for each in seen.shards.values() if each.calibration is not None]
+    ended = sum(each.outcomes for each in kept)
+    if ended < LEAST_OUTCOMES:
+        return None
+    return sum((each.by_p80 or 0.0) * each.outcomes for each in kept) / ended
 
 
 def sentence_of(overview: Mapping[str, Any], calm_seconds: float | None) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 
 from starlette.routing import Route
 
+from bigfleet.model.forecasts import ALL, ForecastCall, Reliability, reliability_of
+from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.watch_events import ShardOverview
 from bigfleet.web.answers import queried_at
 from bigfleet.web.fleet import Fleet
@@ -57,7 +59,19 @@ async def _looked(shard: ShardAdminClient) -> ShardOverview:
         thrash_findings=len(await shard.thrash()),
         clusters=tuple(view.cluster for view in sessions),
         pods=tuple(pods for view in sessions if (pods := view.pods) is not None),
+        calibration=await _calibration(shard),
     )
+
+
+async def _calibration(shard: ShardAdminClient) -> Reliability | None:
+    """None: of an earlier version."""
+    try:
+        told = await shard.forecasts(ForecastCall(limit=-1))
+    except Rejected as problem:
+        if problem.code is not Code.UNIMPLEMENTED:
+            raise
+        return None
+    return reliability_of(told.reliability, ALL)
 
 
 def operations(fleet: Fleet) -> list[Operation]:
