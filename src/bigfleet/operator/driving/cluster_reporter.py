@@ -16,6 +16,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.demand_reviser import DemandReviser
+from bigfleet.operator.driving.forecast_events import ForecastEvents
 from bigfleet.operator.driving.node_watch import NodeWatch
 from bigfleet.operator.driving.refused_rollups import RefusedRollups
 from bigfleet.operator.driving.write_back import WriteBack
@@ -56,6 +57,7 @@ class ClusterReporter:
         self._log = log
         self._watch = NodeWatch(cluster_cache, write_back, events, counts, log)
         self._refusals = RefusedRollups(cluster_cache, events, counts, log)
+        self._forecast_events = ForecastEvents(cluster_cache, events)
         self.unplaced_pods = UnplacedPods(cluster_cache.book.cluster, cluster_cache.book.need_of)
         #: It was said that the shard takes no reports; said again only if it did meanwhile.
         self._told_unknown = False
@@ -132,6 +134,7 @@ class ClusterReporter:
         self.unplaced_pods.on_reply(reply, at)
         self._kinds.on_reply(reply.preemptions, asked_at, at)
         self._refusals.on_reply(reply.refused_rollup)
+        self._forecast_events.on_reply(reply, at)
         self._demand_reviser.tell(self._demand.on_reply(reply, at))
         return None
 
