@@ -31,6 +31,12 @@ FACTS = {
         "need/shop/neabbd835a6eb cpu 15",
         "all was tried",
     ),
+    5: (
+        "ETA     p50 1 min 40 s, p80 2 min 50 s (a probe of an offering that rests,",
+        "forecasts of this kind: 100 % by p80 (n=2)",
+        "capacity-needed      -      -      -",
+        "all: met: 100 % by p50, 100 % by p80, 100 % by p95 (n=2)",
+    ),
     6: (
         "IDENTICAL: 0 of 384 cycles changed",
         "first changed: cycle 1:209",
