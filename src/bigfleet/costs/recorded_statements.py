@@ -38,10 +38,19 @@ def invoices_of(
     """
     history, book, sums = History(), StatementBook(), InvoiceSums()
     kept = deque[Statement](maxlen=MOST_STATEMENTS)
-    gaps, count = list[StatementGap](), 0
+    gaps = list[StatementGap]()
+    #: A drain that ends at once may be told before the cycle that decided it.
+    early = list[ActionView]()
+
+    def end(ended: ActionView) -> None:
+        made = book.end(epoch, ended)
+        if made is not None and _is_asked(call, made):
+            sums.add(made)
+            kept.append(made)
+
     epoch, last, began, ended = 0, (0, 0), 0, 0
     for record in records_in_order(segments):
-        body = record.body
+        body, ends = record.body, list[ActionView]()
         if isinstance(body, JournalEvent) and body.kind == GAP:
             gaps.append(StatementGap(record.at, body.text))
         for cycle in history.cycles((record,)):
@@ -52,19 +61,22 @@ def invoices_of(
             book.see(epoch, cycle.given, actions, partial(cycle.given.decide, workers=1))
             last, ended = (epoch, cycle.given.cycle), cycle.given.at
             began = began or ended
+            ends, early = [*ends, *early], []
         if (epoch, record.cycle) > at:
             break
-        made = book.end(epoch, body) if isinstance(body, ActionView) else None
-        if made is not None and _is_asked(call, made):
-            sums.add(made)
-            kept.append(made)
-            count += 1
+        if isinstance(body, ActionView):
+            (ends if book.waits_for(body) else early).append(body)
+        for each in ends:
+            end(each)
+    for each in early:
+        end(each)
     if not began or (at != LATEST and last != at):
         return None
     statements = tuple(reversed(kept))
     oldest = statements[-1].completed_at if statements else 0
     told = statements[: call.limit] if call.limit > 0 else () if call.limit < 0 else statements
     name, shard = f"{last[0]}:{last[1]}", history.header.shard_id
+    count = sum(part.count for part in sums.parts())
     invoices = Invoices(sums.parts(), told, count, gaps=tuple(gaps), kept_since=oldest)
     return RecordedInvoices(shard, began, ended, name, invoices)
 

@@ -84,6 +84,10 @@ class StatementBook:
             del self._open[next(iter(self._open))]
         return opened
 
+    def waits_for(self, ended: ActionView) -> bool:
+        """Whether the cycle that decided the action was seen, and its end was not."""
+        return (ended.cycle, ended.machine) in self._open
+
     def end(self, epoch: int, ended: ActionView) -> Statement | None:
         """How an action ended; None: it makes no statement."""
         if ended.kind not in TAKEN or not ended.cycle:
