@@ -18,7 +18,8 @@ from tests.cli.shard_commands.rig import living_shard, need, run
 from tests.journal.lives import START, LivingFleet
 
 #: Which cycle, which shard and when.
-PROVENANCE = ("cycle", "shardId", "queriedAt", "unreachable")
+#: A forecast names the cycle it was made of, and is there only when it is made.
+PROVENANCE = ("cycle", "shardId", "queriedAt", "unreachable", "wait")
 PATIENT = ("--counterfactual", "--budget", "30s")
 
 
