@@ -163,6 +163,7 @@ export function NeedDrawer({ name, rows, onClose }: { name: string; rows: readon
         </div>
         {row && <Reasons reasons={reasonsOf(loaded.data, known)} numbers={numbers} />}
         {todo && <Section title="What to do"><ToDo text={todo} /></Section>}
+        {known?.eta && <Section title="When it is met" aside={<span className="dim">cycle {known.eta.cycle}, <Ago nanos={known.eta.atUnixNanos} /></span>}><p><Prose text={known.eta.sentence} /></p></Section>}
         <div className="row">
           <Button small data-autofocus aria-pressed={numbers} onClick={() => setShow(numbers ? "" : "1")}>{numbers ? "Hide numbers" : "Show numbers"}</Button>
           <Command text={`bigfleet why need/${whole}${flagsAt(moment)}`} />

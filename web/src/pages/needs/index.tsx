@@ -19,7 +19,7 @@ import { Age, Count, Name } from "../../ui/values";
 import type { PageProps } from "..";
 import { FIRST_ROWS, MOST_ROWS, type Needs, useNeeds } from "./data";
 import { NeedDrawer } from "./drawer";
-import { Amounts, CoverageBar, Penalties, Requirements } from "./parts";
+import { Amounts, CoverageBar, EtaLine, Penalties, Requirements } from "./parts";
 import { byShape, CLASSES, classOf, firstReason, groupText, inOrder, type Line, sourcesOf } from "./shapes";
 import type { NeedRow } from "./types";
 import "./needs.css";
@@ -65,7 +65,7 @@ const columns = (byShapes: boolean): readonly Column<Line>[] => [
     ),
   },
   {
-    key: "demand", title: "Demand", width: 212,
+    key: "demand", title: "Demand", width: 204,
     cell: (line) => line.kind === "need" && (
       <span className="needs-two">
         <Amounts of={line.need.aggregateResources} />
@@ -76,13 +76,13 @@ const columns = (byShapes: boolean): readonly Column<Line>[] => [
     ),
   },
   { key: "coverage", title: "Coverage", tip: "Of the demand: on machines that are there, on machines that come, missing", width: 136, cell: (line) => line.kind === "need" && <CoverageBar row={line.need} /> },
-  { key: "penalties", title: "Penalties", tip: "What the cluster declares an interruption and a reclamation to cost; not billed", width: 166, cell: (line) => line.kind === "need" && <Penalties row={line.need} /> },
+  { key: "penalties", title: "Penalties", tip: "What the cluster declares an interruption and a reclamation to cost; not billed", width: 158, cell: (line) => line.kind === "need" && <Penalties row={line.need} /> },
   {
-    key: "age", title: "Since", tip: "How long it has been in its state; below, what asks for it", width: 100,
+    key: "age", title: "Since", tip: "How long it has been in its state; below, by when it is expected to be met, or what asks for it", width: 116,
     cell: (line) => line.kind === "need" && (
       <span className="needs-two">
         <Age nanos={line.need.sinceUnixNanos} />
-        <span className="needs-sub" data-tip={sourcesOf(line.need).length ? undefined : "Its cluster does not tell what asks for it"}>{sourcesOf(line.need).join(", ") || "source –"}</span>
+        {line.need.eta ? <EtaLine eta={line.need.eta} /> : <span className="needs-sub" data-tip={sourcesOf(line.need).length ? undefined : "Its cluster does not tell what asks for it"}>{sourcesOf(line.need).join(", ") || "source –"}</span>}
       </span>
     ),
   },

@@ -2,9 +2,10 @@
 import { exactResources, type Resources, resourcesText } from "../../core/quantity";
 import * as format from "../../core/format";
 import { stateColour } from "../../core/palette";
+import { useNow } from "../../core/time";
 import { Pill } from "../../ui/basics";
-import { coverageOf, penaltyText, requirementExact, requirementText, spreadText } from "./shapes";
-import type { NeedRow, Requirement, Spread } from "./types";
+import { coverageOf, etaText, penaltyText, requirementExact, requirementText, spreadText } from "./shapes";
+import type { Eta, NeedRow, Requirement, Spread } from "./types";
 
 export function Requirements({ requirements = [], spread = [] }: { requirements?: readonly Requirement[]; spread?: readonly Spread[] }) {
   if (requirements.length + spread.length === 0) return <span className="dim">any machine</span>;
@@ -38,6 +39,12 @@ export function Penalties({ row }: { row: NeedRow }) {
 }
 
 const whole = (share: number): string => format.percent(share, 0);
+
+/** By when four of five such Needs are met; how it is known is its tip. */
+export function EtaLine({ eta }: { eta: Eta }) {
+  const now = useNow();
+  return <span className="needs-sub" data-tip={eta.sentence}>{etaText(eta, now)}</span>;
+}
 
 /** How much of the demand is there, comes, or is missing. */
 export function CoverageBar({ row, wide }: { row: NeedRow; wide?: boolean }) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { byShape, classOf, coverageOf, groupText, inOrder, merged, penaltyText, requirementText, shapeKey, shapeKeys } from "./shapes";
+import { duration } from "../../core/format";
+import { byShape, classOf, coverageOf, etaText, groupText, inOrder, merged, penaltyText, requirementText, shapeKey, shapeKeys } from "./shapes";
 import type { NeedRow } from "./types";
 
 const row = (changes: Partial<NeedRow>): NeedRow => ({
@@ -89,4 +90,12 @@ test("the cut is where it is, also when what is above is not shown", () => {
   const rows = [row({ needId: "a" }), row({ needId: "b", state: "short", satisfied: false }), row({ needId: "c" })];
   expect(byShape(rows, (each) => each.needId === "c").map((line) => line.kind)).toEqual(["shape", "cut", "need"]);
   expect(byShape(rows, (each) => each.needId === "a").map((line) => line.kind)).toEqual(["shape", "need"]);
+});
+
+test("an ETA counts from its forecast, and says when its time has passed or there is none", () => {
+  const eta = { path: "create", sentence: "", cycle: 1, atUnixNanos: 0, p50: 120, p80: 240, p95: 600 };
+  expect(etaText(eta, 60_000)).toBe(`ETA ${duration(180)}`);
+  expect(etaText(eta, 601_000)).toBe("overdue");
+  expect(etaText({ ...eta, p50: undefined, p80: undefined, p95: undefined }, 0)).toBe("no ETA");
+  expect(etaText(null, 0)).toBe("");
 });

@@ -1,7 +1,8 @@
 // What the list of Needs shows: chips, shapes that contest the same supply, and where supply ran out.
+import * as format from "../../core/format";
 import { missingShare } from "../../core/quantity";
 import type { NeedState } from "../../core/types";
-import type { NeedRow, Requirement, Spread } from "./types";
+import type { Eta, NeedRow, Requirement, Spread } from "./types";
 
 const lastPart = (key: string): string => key.slice(key.lastIndexOf("/") + 1) || key;
 
@@ -50,6 +51,15 @@ export const sourcesOf = (row: NeedRow): readonly string[] =>
   Array.isArray(row.source) ? row.source : row.source ? [row.source] : [];
 
 export const firstReason = (row: NeedRow): string => row.reasons?.[0]?.code ?? "";
+
+/** `ETA 4 min` from now on, by which four of five such Needs are met; empty: there is no forecast. */
+export function etaText(eta: Eta | null | undefined, nowMilliseconds: number): string {
+  if (!eta) return "";
+  if (eta.p80 === undefined || eta.p95 === undefined) return "no ETA";
+  const passed = nowMilliseconds / 1000 - eta.atUnixNanos / 1e9;
+  if (passed > eta.p95) return "overdue";
+  return `ETA ${format.duration(Math.max(0, eta.p80 - passed))}`;
+}
 
 export interface Coverage {
   have: number;

@@ -17,6 +17,18 @@ export interface Spread {
 /** Of a past cycle it is not recorded whether a covered Need was met. */
 export type ShownState = NeedState | "covered" | "uncovered";
 
+/** When a Need is expected to be met; without a time, what it waits for. */
+export interface Eta {
+  path: string;
+  sentence: string;
+  cycle: number;
+  atUnixNanos: number;
+  /** Seconds from then. */
+  p50?: number;
+  p80?: number;
+  p95?: number;
+}
+
 export interface NeedRow {
   clusterId: string;
   needId: string;
@@ -48,6 +60,7 @@ export interface NeedRow {
   matchingSupply?: { idle: number; configured: number; speculative: number; capped?: boolean };
   preemption?: { victimsFound: number; capacityFreed?: Resources };
   hourlyCost?: number | null;
+  eta?: Eta | null;
   /** Of the shard that told it; the page sets it. */
   shardId: string;
 }
