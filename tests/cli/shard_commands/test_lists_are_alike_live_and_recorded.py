@@ -17,8 +17,10 @@ PROVENANCE = {
     *("computedAtUnixNanos", "receivedAtUnixNs"),
 }
 #: What a shard knows of its last cycle beside what its engine saw: that a Need is met, since when,
-#: the provider's words and addresses. Elsewhere it is empty, or said to be unknown.
+#: when it is expected to be (elsewhere `reports eta` tells that), the provider's words and
+#: addresses. Elsewhere it is empty, or said to be unknown.
 LIVE_ONLY = {
+    "forecast",
     *("state", "needStates", "sinceUnixNanos", "ageCycles", "ageCyclesUnmet"),
     *("host", "nodeName", "stateSinceUnixNanos", "lastError", "providerName", "failed"),
     *("providerAddress", "reason", "remedy"),
