@@ -16,6 +16,9 @@ from bigfleet.model.figures import CostAxis
 from bigfleet.model.machines import CapacityType
 from tests.cost_ledgers.simulated_day import BEGIN, STEP_SECONDS, SimulatedDay
 
+#: The day is lived once: 45 s on an idle core, and all of it counts for the first test.
+pytestmark = pytest.mark.timeout(1200)
+
 HOURS = 24
 #: Half of what the last digit of a bill says.
 CENT = 0.005
