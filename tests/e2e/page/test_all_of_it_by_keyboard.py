@@ -36,6 +36,7 @@ async def test_search_finds_a_machine_and_opens_it(live: LivePage, browser: Brow
         tab = page.tab
         await page.open("/")
         await tab.keyboard.press("/")
+        await expect(tab.locator("input:focus")).to_be_visible()
         await tab.keyboard.type("bm-0031")
         await expect(tab.get_by_role("option", selected=True)).to_contain_text("bm-0031")
         await tab.keyboard.press("Enter")

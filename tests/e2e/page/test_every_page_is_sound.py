@@ -16,6 +16,8 @@ PAGES = (
 WITHOUT_NUMBERS = {"Answer"}
 #: Above this a person notices.
 MOST_SHIFT = 0.1
+#: Until the Needs of the fleet are the same before and after.
+TRIES = 10
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -37,12 +39,22 @@ async def test_a_page_is_sound(
 async def test_nothing_moves_while_a_fleet_lives(
     live: LivePage, browser: Browser, path: str, width: int
 ) -> None:
-    async with watching(browser, live.address, width=width) as page:
-        await page.open(path)
-        # A few cycles of a live fleet: what they change must not push anything about.
-        await page.tab.wait_for_timeout(3000)
-        shifts = await page.shifts()
-        assert sum(amount for amount, _ in shifts) < MOST_SHIFT, shifts
+    shifts: list[tuple[float, str]] = []
+    for _ in range(TRIES):
+        needs = listed_needs(live)
+        async with watching(browser, live.address, width=width) as page:
+            await page.open(path)
+            # A few cycles of a live fleet: what they change must not push anything about.
+            await page.tab.wait_for_timeout(3000)
+            shifts = await page.shifts()
+        if listed_needs(live) == needs:
+            break
+    assert sum(amount for amount, _ in shifts) < MOST_SHIFT, shifts
+
+
+def listed_needs(live: LivePage) -> list[str]:
+    """Where one comes or goes, as the demand of an earlier test ends, those below it move."""
+    return [each["needId"] for each in live.get("/needs?shard=shard-0")["needs"]]
 
 
 @pytest.mark.parametrize("path", PAGES)

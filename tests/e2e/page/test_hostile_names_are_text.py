@@ -106,6 +106,7 @@ async def test_a_search_for_markup_finds_nothing_and_says_so(
     async with watching(browser, live.address, width=360) as page:
         await page.open("/")
         await page.tab.keyboard.press("/")
+        await expect(page.tab.locator("input:focus")).to_be_visible()
         await page.tab.keyboard.type(IMAGE)
         said = page.tab.get_by_text(f"Nothing in the fleet is called {IMAGE}.")
         await expect(said).to_be_visible()
