@@ -6,6 +6,7 @@ it shows it.
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -107,6 +108,9 @@ class LiveUp:
         for part in parts_of(fault.remedy):
             assert part in found.remedy
         return found
+
+    def until_shown(self, pattern: str, *words: str) -> None:
+        self._until(words, lambda shown: re.search(pattern, shown) is not None)
 
     def until_met(self) -> None:
         """Every Need has its machines, and no pod waits for one."""

@@ -9,7 +9,7 @@ import httpx2
 
 from bigfleet.cli.up_page import served_page
 from bigfleet.up.local_fleet import LocalFleet
-from tests.up.fleets import FAST, running, seen
+from tests.up.fleets import FAST, is_served, running, seen
 from tests.web.maps import read_body
 from tests.web.pages import LinesKept, Served
 from tests.web.test_the_stream import listening
@@ -68,6 +68,7 @@ async def test_a_change_of_the_map_is_told_with_the_layout_it_is_about() -> None
 
 async def test_a_past_cycle_has_its_map_and_an_unknown_one_is_told_as_such() -> None:
     async with running(FAST) as fleet, page_of(fleet) as page:
+        await seen(fleet, is_served)
         past = fleet.shards["shard-0"].state.decision_loop.number
         await seen(fleet, lambda report: report.cycle > past + 3)
         answer = await page.client.get(f"/api/v1/fleet/map?by=cluster&at={past}")
